@@ -15,6 +15,8 @@ export default defineConfig({
     // A worker loads Effect and the kernel once, and not for each of its files.
     isolate: false,
     maxWorkers,
+    // Tests make much that is short-lived: with more room for it, a tenth less of their time is garbage collection.
+    execArgv: ["--max-semi-space-size=64"],
     reporters: ["default", new ClosingReporter(omissionsFile)],
     globalSetup: ["test/support/runFolder.ts"],
     setupFiles: ["test/support/compiled.ts"],

@@ -50,6 +50,7 @@ const house: House = {
     ["upstream", "proxy"]
   ],
   adapters: {
+    "src/layers/approval/ApprovalStoreFile.ts": ["process"],
     "src/layers/files/readRegular.ts": ["process"],
     "src/layers/files/replaceFiles.ts": ["process"],
     "src/layers/item/watchTiers.ts": ["timer"],

@@ -29,6 +29,7 @@ import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import { Outbound } from "../services/outbound/Outbound.ts"
 import { PermissionGate } from "../services/permission/PermissionGate.ts"
 import { PermissionRules } from "../services/permission/PermissionRules.ts"
+import { Profiles } from "../services/permission/profile/Profiles.ts"
 import { RememberedRules } from "../services/permission/RememberedRules.ts"
 import type { BuiltinHandler } from "../services/primitive/Builtins.ts"
 import { Builtins } from "../services/primitive/Builtins.ts"
@@ -85,6 +86,7 @@ import * as OutboundMemory from "./outbound/OutboundMemory.ts"
 import * as OwnBuiltins from "./ownBuiltins.ts"
 import * as PermissionGateRules from "./permission/PermissionGateRules.ts"
 import * as PermissionRulesMemory from "./permission/PermissionRulesMemory.ts"
+import * as ProfilesMemory from "./permission/profile/ProfilesMemory.ts"
 import * as RememberedRulesMemory from "./permission/RememberedRulesMemory.ts"
 import * as BuiltinRegistry from "./primitive/BuiltinRegistry.ts"
 import * as OutputsMemory from "./primitive/OutputsMemory.ts"
@@ -133,6 +135,8 @@ export interface KernelMemoryOptions<Replaced extends KernelServices = never, E 
   readonly builtins?: ReadonlyMap<string, BuiltinHandler> | undefined
   /** The text of the user's `permissions.yaml`. The project's is one of `controlFiles`. */
   readonly permissions?: string | undefined
+  /** The text of the user's `profiles.yaml`, as with `permissions`. */
+  readonly profiles?: string | undefined
   /** Values of `keychain:NAME`, by name. */
   readonly secrets?: Readonly<Record<string, string>> | undefined
   /** The packages of a registry, by name. Default: no package exists. */
@@ -184,6 +188,7 @@ const compose = <Replaced extends KernelServices, E>(
       choose(VerifiedCopies, VerifiedCopiesMemory.layer),
       choose(ItemHistory, ItemHistoryMemory.layer),
       choose(PermissionRules, PermissionRulesMemory.layerWith(options.permissions)),
+      choose(Profiles, ProfilesMemory.layerWith(options.profiles)),
       choose(RememberedRules, RememberedRulesMemory.layer),
       choose(SchemaValidator, SchemaValidatorByOrigin.layer)
     )),

@@ -21,6 +21,7 @@ import { Lockfiles } from "../services/lockfile/Lockfiles.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import { PermissionGate } from "../services/permission/PermissionGate.ts"
 import { PermissionRules } from "../services/permission/PermissionRules.ts"
+import { Profiles } from "../services/permission/profile/Profiles.ts"
 import { RememberedRules } from "../services/permission/RememberedRules.ts"
 import { Outputs } from "../services/primitive/Outputs.ts"
 import { Primitives } from "../services/primitive/Primitive.ts"
@@ -55,6 +56,7 @@ import * as LockfileStoreFile from "./lockfile/LockfileStoreFile.ts"
 import * as OwnBuiltins from "./ownBuiltins.ts"
 import * as PermissionGateRules from "./permission/PermissionGateRules.ts"
 import * as PermissionRulesFile from "./permission/PermissionRulesFile.ts"
+import * as ProfilesFile from "./permission/profile/ProfilesFile.ts"
 import * as RememberedRulesFile from "./permission/RememberedRulesFile.ts"
 import * as OutputsFile from "./primitive/OutputsFile.ts"
 import * as PrimitivesTable from "./primitive/PrimitivesTable.ts"
@@ -121,6 +123,7 @@ export const composeProject = <E = never>(
     Layer.provideMerge(Layer.mergeAll(
       choose(ItemHistory, ItemHistoryFile.layer),
       choose(PermissionRules, PermissionRulesFile.layer),
+      choose(Profiles, ProfilesFile.layer),
       choose(RememberedRules, RememberedRulesFile.layer),
       choose(SchemaValidator, SchemaValidatorByOrigin.layer)
     )),

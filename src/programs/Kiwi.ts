@@ -136,7 +136,8 @@ const checked = <Methods extends object>(prefix: "" | "lockfile.", methods: Meth
 /** Promises over a given kernel. */
 export const makeKiwiOver = <E>(
   layer: Layer.Layer<KiwiServices, E>,
-  client: string | undefined
+  client: string | undefined,
+  profile?: string
 ): Kiwi => {
   const runtime = ManagedRuntime.make(layer)
   let closed = false
@@ -159,7 +160,7 @@ export const makeKiwiOver = <E>(
   ) =>
     run(
       Effect.gen(function*() {
-        return yield* use({ caller: embedder(client, yield* opened), callId: yield* newCallId })
+        return yield* use({ caller: embedder(client, yield* opened, profile), callId: yield* newCallId })
       }),
       options
     )
@@ -171,7 +172,10 @@ export const makeKiwiOver = <E>(
   const methods: Omit<Kiwi, "lockfile" | "close" | typeof Symbol.asyncDispose> = {
     run: (tool, parameters = {}, options = {}) => {
       const { onEvent, ...rest } = options
-      const effect = Effect.flatMap(opened, (id) => runTool(tool, parameters, { ...rest, client, session: id }))
+      const effect = Effect.flatMap(
+        opened,
+        (id) => runTool(tool, parameters, { ...rest, client, profile, session: id })
+      )
       return run(
         onEvent === undefined ? effect : Effect.provideService(effect, CallEvents, listen(onEvent)),
         options

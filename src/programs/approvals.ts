@@ -18,6 +18,13 @@ export const answerApproval = Effect.fnUntraced(function*(id: string, caller: Ca
   return yield* asHuman(question, caller, (act) => store.answer(approval.id, act, options))
 })
 
+/** A person refuses all that waits, or all of one session. Returns how many. */
+export const refuseApprovals = Effect.fnUntraced(function*(caller: Caller, session?: string) {
+  const store = yield* ApprovalStore
+  const { question } = yield* store.proposeRefusal(session)
+  return yield* asHuman(question, caller, (act) => store.refuse(act, session))
+})
+
 /** The answers of `kiwi approve`, and of `kiwi reject`. */
 export const approving: ReadonlyArray<ApprovalAnswer> = ["once", "session", "always"]
 export const rejecting: ReadonlyArray<ApprovalAnswer> = ["no", "never"]
@@ -90,7 +97,7 @@ const asking = <A, E extends { readonly _tag: string }, R, R2>(
           // It was answered on another surface, or is asked anew.
           ApprovalClosed: () => Effect.succeed(true),
           ApprovalNotFound: () => Effect.succeed(true),
-          HumanDeclined: () => Effect.succeed(false),
+          HumanDeclined: () => Effect.as(Effect.flatMap(ApprovalStore, (store) => store.dismiss(error.id)), false),
           HumanRequired: (required) =>
             required.asked === true && !isNested
               ? Effect.fail(required)

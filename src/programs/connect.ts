@@ -68,9 +68,9 @@ export const kiwiCommand = (
     : { command: started.node, args: [started.script] }
 }
 
-export const serveCommand = ({ args, command }: Command, project: string): Command => ({
+export const serveCommand = ({ args, command }: Command, project: string, profile?: string): Command => ({
   command,
-  args: [...args, "serve", "--project", project]
+  args: [...args, "serve", "--project", project, ...(profile === undefined ? [] : ["--profile", profile])]
 })
 
 export const commandLine = ({ args, command }: Command): string => [command, ...args].map(shellWord).join(" ")

@@ -1,8 +1,10 @@
 // Copying an item into another tier, where it is then found and believed as its signer's.
 import { Effect } from "effect"
+import { findListed } from "../layers/permission/profile/callerProfile.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import { ItemCopies } from "../services/integrity/ItemCopies.ts"
 import { showLocation } from "../services/item/Item.ts"
+import { qualifiedId } from "../services/item/ItemPath.ts"
 import type { ItemQuery } from "../services/item/ItemStore.ts"
 import { govern } from "./govern.ts"
 
@@ -14,6 +16,13 @@ export interface Copied {
   /** False if the same bytes were there already. */
   readonly written: boolean
 }
+
+/** Names the very item that the caller's profile lists. */
+const listedQuery = Effect.fnUntraced(function*(caller: Caller, query: ItemQuery) {
+  if (caller.profile === undefined) return query
+  const { location } = yield* findListed(caller, query)
+  return { id: qualifiedId(location), type: location.type, tier: location.tier }
+})
 
 export const copyItem = Effect.fn("copyItem")(function*(
   { destination, version, ...query }: ItemQuery & {
@@ -36,7 +45,7 @@ export const copyItem = Effect.fn("copyItem")(function*(
       lost: "warn"
     },
     Effect.fnUntraced(function*(about) {
-      const planned = yield* copies.plan(query, destination, version)
+      const planned = yield* copies.plan(yield* listedQuery(caller, query), destination, version)
       const { snapshot } = planned.verified
       about({ type: planned.to.type, version: planned.item.version, digest: snapshot.digest })
       return { planned, action: { _tag: "Copy", to: planned.to, verified: planned.verified } as const }

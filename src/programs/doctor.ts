@@ -26,6 +26,7 @@ import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
 import { findClients } from "./clients.ts"
 import { checkSignature } from "./itemState.ts"
+import { profileProblems } from "./profiles.ts"
 import { version } from "./version.ts"
 import { withoutQuotes } from "./withoutQuotes.ts"
 
@@ -336,6 +337,14 @@ const checkClients = Effect.fnUntraced(function*(project: string, platform: stri
   ]
 })
 
+const checkProfiles = Effect.gen(function*() {
+  const problems = yield* Effect.result(profileProblems({ surface: "cli", client: "doctor", session: "doctor" }))
+  if (Result.isFailure(problems)) return [fail("profiles", problems.failure.message, problems.failure.remediation)]
+  return problems.success.map(({ profile, tool: { id, remedy, why } }) =>
+    warn("profiles", `${profile} does not list ${id}: ${why}`, remedy ?? `kiwi profile show ${profile}`)
+  )
+})
+
 export const doctor = Effect.fn("doctor")(function*(options: {
   readonly node: string
   readonly platform: string
@@ -363,6 +372,7 @@ export const doctor = Effect.fn("doctor")(function*(options: {
     ...(yield* checkProject),
     ...(yield* checkSettings),
     ...(yield* checkItems),
+    ...(yield* checkProfiles),
     yield* checkIndex,
     ...(options.project === "" ? [] : [yield* checkAudit]),
     ...(yield* checkClients(options.project, options.platform))

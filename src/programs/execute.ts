@@ -1,12 +1,12 @@
 // Execute: runs a tool through ToolProxy; returns the content of a directive or a knowledge entry, to be followed.
 import { Effect } from "effect"
 import type { Schema } from "effect"
+import { findListed } from "../layers/permission/profile/callerProfile.ts"
 import { audited } from "../services/audit/audited.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import type { ItemType, Tier } from "../services/item/ItemId.ts"
 import type { FoundItem, ItemQuery } from "../services/item/ItemStore.ts"
-import { ItemStore } from "../services/item/ItemStore.ts"
 import type { LockMode } from "../services/lockfile/LockMode.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { defined } from "../services/schema/defined.ts"
@@ -30,9 +30,8 @@ export const findToExecute = Effect.fnUntraced(function*(
   { callId, caller, parameters }: Pick<ExecuteInput, "callId" | "parameters"> & { readonly caller: Caller }
 ) {
   const audit = yield* AuditLog
-  const store = yield* ItemStore
   const subject = defined({ item: id, type, tier })
-  return yield* store.find({ id, type, tier }).pipe(Effect.catch((error) =>
+  return yield* findListed(caller, { id, type, tier }).pipe(Effect.catch((error) =>
     audited(
       audit,
       { call: callId, caller, operation: "execute", subject, parameters },

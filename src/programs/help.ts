@@ -26,13 +26,18 @@ export interface Helped {
 export const isOfProject = (problem: ItemInvalid | ItemUnreadable | ItemAmbiguous): boolean =>
   (problem._tag === "ItemAmbiguous" ? problem.candidates : [problem.item]).some((place) => place.startsWith("project:"))
 
-const off = Effect.gen(function*() {
+const off = Effect.fnUntraced(function*({ profile }: Caller) {
   const trust = yield* ProjectTrust
   const store = yield* ItemStore
   const state = yield* trust.state
   const all = yield* store.problems
-  // Names of files are text of the project too, and text of a restricted project is not repeated.
-  const problems = state._tag === "Restricted" ? all.filter((p) => !isOfProject(p)) : all
+  // Names of files are text of the project too, and text of a restricted project is not repeated. A file that is no item
+  // is in no profile.
+  const problems = profile !== undefined
+    ? []
+    : state._tag === "Restricted"
+    ? all.filter((p) => !isOfProject(p))
+    : all
   const unnamed = all.length - problems.length
   const controls = state._tag === "Trusted" ? yield* trust.controlFiles : []
   return [
@@ -43,7 +48,13 @@ const off = Effect.gen(function*() {
     ...controls
       .filter((c) => c.state !== "accepted")
       .map((c) => `${c.path} is ${c.state} and not used until it is accepted. ${agentRemedy("kiwi trust project")}`),
-    ...(unnamed === 0 ? [] : [`${unnamed} of the project's files are not items. ${agentRemedy("kiwi doctor")}`]),
+    ...(unnamed === 0
+      ? []
+      : [
+        `${unnamed} ${profile === undefined ? "of the project's files" : "files"} are not items. ${
+          agentRemedy("kiwi doctor")
+        }`
+      ]),
     ...problems.slice(0, 10).map((p) => p.message),
     ...(problems.length > 10
       ? [`… and ${problems.length - 10} more files that are not items. ${agentRemedy("kiwi doctor")}`]
@@ -55,11 +66,11 @@ export const help = Effect.fn("help")((topic: Topic, caller: Caller) =>
   governRead(
     { caller, operation: "help", query: topic, shown: () => [] },
     Effect.succeed({ action: { _tag: "Help", topic } as const }),
-    () => read(topic)
+    () => read(topic, caller)
   )
 )
 
-const read = Effect.fnUntraced(function*(topic: Topic) {
+const read = Effect.fnUntraced(function*(topic: Topic, caller: Caller) {
   const parser = yield* ItemParser
   const store = yield* ItemStore
   const trust = yield* ProjectTrust
@@ -76,7 +87,7 @@ const read = Effect.fnUntraced(function*(topic: Topic) {
     state: {
       ...Option.match(workspace.project, { onNone: () => ({}), onSome: (p) => ({ project: p.root }) }),
       trust: state._tag === "Trusted" ? "trusted" : state._tag === "Restricted" ? "restricted" : "no project",
-      off: yield* off
+      off: yield* off(caller)
     }
   } satisfies Helped as Helped
 })

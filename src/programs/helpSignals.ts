@@ -2,7 +2,7 @@
 // to read, and nothing is done by it.
 import { Effect } from "effect"
 import type { Schema } from "effect"
-import { redactParameters } from "../services/audit/redaction.ts"
+import { redactParameters, redactWords } from "../services/audit/redaction.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import { Interventions } from "../services/limit/Interventions.ts"
 import { govern } from "./govern.ts"
@@ -54,7 +54,13 @@ export const signalHelp = Effect.fn("signalHelp")((signal: HelpSignal, caller: C
       Effect.gen(function*() {
         const interventions = yield* Interventions
         const shown = context === undefined ? undefined : redactParameters(context, [])
-        const request = { caller, sessionId, reason, options, context: shown }
+        const request = {
+          caller,
+          sessionId,
+          reason: redactWords(reason, []),
+          options: options.map((option) => redactWords(option, [])),
+          context: shown
+        }
         if (action === "escalate") {
           const id = yield* interventions.file({
             ...request,

@@ -41,12 +41,17 @@ export interface InboxRequest {
 }
 
 export interface Refused {
+  readonly call: string
   readonly at: string
   readonly operation: string
   readonly item: string
   readonly rule?: string
   readonly code: string
   readonly message: string
+  /** The rule that would allow it: "fs.read(/etc/hosts)". */
+  readonly allow?: string
+  /** The id of the rule that denies it, which a person can remove: "user:4". */
+  readonly denied_by?: string
 }
 
 /** A caller that is stuck, or that leaves a decision to a person. The texts are its own. */
@@ -93,16 +98,28 @@ export const shown = (approval: Approval, others: ReadonlyArray<Approval> = []):
   }
 }
 
+/** What `kiwi permissions remove` takes, from a rule's name in the audit. Undefined for what Kiwi ships. */
+const ruleIdOf = (rule = ""): string | undefined => {
+  const [, tier, line] = /^(user|project):config\/permissions\.yaml:(\d+)$/.exec(rule) ?? []
+  return tier === undefined ? /^remembered (\S+)$/.exec(rule)?.[1] : `${tier}:${line}`
+}
+
 /** A refusal that only a person's answer, or nobody's, explains is not one that a rule would have prevented. */
-const refusalOf = (entry: AuditEntry): ReadonlyArray<Refused> =>
-  entry.kind !== "result" || entry.outcome !== "denied" || entry.error === undefined ? [] : [{
+const refusalOf = (entry: AuditEntry): ReadonlyArray<Refused> => {
+  if (entry.kind !== "result" || entry.outcome !== "denied" || entry.error === undefined) return []
+  const denied = ruleIdOf(entry.rule)
+  return [{
+    call: entry.call,
     at: entry.at,
     operation: entry.operation ?? "run",
     item: entry.subject.item,
     ...(entry.rule === undefined ? {} : { rule: entry.rule }),
     code: entry.error.code,
-    message: entry.error.message
+    message: entry.error.message,
+    ...(entry.error.allow === undefined ? {} : { allow: entry.error.allow }),
+    ...(denied === undefined ? {} : { denied_by: denied })
   }]
+}
 
 const helpOf = ({ at, client, context, id, kind, options, priority, reason }: Intervention): AskedHelp => ({
   id,
@@ -115,17 +132,25 @@ const helpOf = ({ at, client, context, id, kind, options, priority, reason }: In
   ...(context === undefined ? {} : { context })
 })
 
-export const inbox = Effect.gen(function*() {
+/** What was refused lately, newest first. Reads the audit, unlike `waits`. */
+export const refusedLately = Effect.map(
+  Effect.flatMap(AuditLog, (audit) => audit.read({ limit: refusalsShown, outcome: "denied" })),
+  (denied) => denied.flatMap(refusalOf).toReversed()
+)
+
+/** What waits for a person. */
+export const waits = Effect.gen(function*() {
   const store = yield* ApprovalStore
   const interventions = yield* Interventions
-  const audit = yield* AuditLog
   const waiting = (yield* store.list).filter(({ state }) => state === "pending")
-  const denied = yield* audit.read({ limit: refusalsShown, outcome: "denied" })
   return {
     waiting: together(waiting).map(([first, ...others]) => shown(first, others)),
-    help: (yield* interventions.waiting).map(helpOf),
-    refused: denied.flatMap(refusalOf).toReversed()
-  } satisfies Inbox as Inbox
+    help: (yield* interventions.waiting).map(helpOf)
+  } satisfies Omit<Inbox, "refused">
+})
+
+export const inbox = Effect.gen(function*() {
+  return { ...(yield* waits), refused: yield* refusedLately } satisfies Inbox as Inbox
 })
 
 /** A person has dealt with what a caller asked for. Returns whether it was there. */
@@ -171,6 +196,8 @@ export const status = Effect.gen(function*() {
 
 export interface RequestStatus extends InboxRequest {
   readonly details: string
+  /** Of the question, while it waits: an answer over HTTP names it. */
+  readonly digest?: string
 }
 
 /** One request, or those of a session, newest first. */
@@ -179,5 +206,12 @@ export const requestStatus = Effect.fnUntraced(function*(id: string) {
   const all = yield* store.list
   const found = all.filter((one) => one.id === id || one.caller.session === id)
   if (found.length === 0) return yield* new ApprovalNotFound({ id })
-  return found.toReversed().map((one): RequestStatus => Object.assign(shown(one), { details: one.details }))
+  return yield* Effect.forEach(
+    found.toReversed(),
+    (one): Effect.Effect<RequestStatus> =>
+      Effect.match(store.propose(one.id), {
+        onFailure: () => ({ ...shown(one), details: one.details }),
+        onSuccess: ({ question: { digest } }) => ({ ...shown(one), details: one.details, digest })
+      })
+  )
 })

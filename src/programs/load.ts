@@ -1,5 +1,6 @@
 // Load: everything about one item, to read. Content without a trusted signature is in the field `untrusted`.
 import { Effect } from "effect"
+import { findListed } from "../layers/permission/profile/callerProfile.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
 import { callSignature } from "../services/item/CallSignature.ts"
@@ -80,7 +81,6 @@ export const loadInto = Effect.fn("loadInto")(function*(query: Parameters<typeof
 })
 
 export const load = Effect.fn("load")(function*(query: ItemQuery, caller: Caller) {
-  const store = yield* ItemStore
   return yield* governRead(
     {
       caller,
@@ -89,7 +89,10 @@ export const load = Effect.fn("load")(function*(query: ItemQuery, caller: Caller
       filters: { type: query.type, tier: query.tier },
       shown: ({ id, state, tier, type }: Loaded) => [{ type, id, tier, state }]
     },
-    Effect.map(store.find(query), (found) => ({ ...found, action: { _tag: "Load", item: found.location } as const })),
+    Effect.map(
+      findListed(caller, query),
+      (found) => ({ ...found, action: { _tag: "Load", item: found.location } as const })
+    ),
     (found) => read(found, caller)
   )
 })

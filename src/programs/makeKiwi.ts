@@ -13,6 +13,8 @@ import { makeKiwiOver } from "./Kiwi.ts"
 export interface KiwiOptions<Replaced extends KernelServices = never, E = never> extends KernelOptions<Replaced, E> {
   /** This program's name in policy and audit. Default: "embedder". */
   readonly client?: string | undefined
+  /** A profile of the user or the project: only its items are found and run, under its rules. Default: none. */
+  readonly profile?: string | undefined
   /**
    * Asks the person about a human act. Signing and trusting fail with `HumanRequired` without it, below a coding agent,
    * in a tool's call, and if the signing key has a passphrase that is not in `KIWI_PASSPHRASE`.
@@ -26,10 +28,10 @@ export interface KiwiOptions<Replaced extends KernelServices = never, E = never>
  * system item, or with the error of a layer of `replace`.
  */
 export const makeKiwi = <Replaced extends KernelServices = never, E = never>(
-  { askPerson, client, ...options }: KiwiOptions<Replaced, E> = {}
+  { askPerson, client, profile, ...options }: KiwiOptions<Replaced, E> = {}
 ): Kiwi => {
   const gate: Layer.Layer<HumanGate, never, Identity> = askPerson === undefined
     ? HumanGateNone.layer
     : HumanGateEmbedder.layer(askPerson)
-  return makeKiwiOver(Layer.provideMerge(gate, Kernel.layer(options)), client)
+  return makeKiwiOver(Layer.provideMerge(gate, Kernel.layer(options)), client, profile)
 }

@@ -1,13 +1,26 @@
-// Whether somebody sits in front of a server's client. Loaded only where a client is named.
-import { Effect, Layer } from "effect"
+// The client that a server is started for by name. Loaded only where one is named.
+import { Effect, Layer, Schema } from "effect"
 import * as ClientsFile from "../layers/call/ClientsFile.ts"
 import * as SafeFilesNode from "../layers/files/SafeFilesNode.ts"
 import * as ProcessLockSqlite from "../layers/workspace/ProcessLockSqlite.ts"
-import { Clients, whyUnattended } from "../services/call/Clients.ts"
+import { Clients, whyApprover, whyUnattended } from "../services/call/Clients.ts"
+import { safeLine } from "../services/error/safeText.ts"
 
-/** Why nobody can be asked through the client with this name; undefined if somebody can, or nobody added it. */
+/** A server is started for a client that nobody added: a caller cannot take the name that rules are for. */
+export class ClientNotAdded extends Schema.TaggedError<ClientNotAdded>()("ClientNotAdded", { name: Schema.String }) {
+  override get message() {
+    return `No client "${safeLine(this.name, 48)}" was added, so no server is started under that name`
+  }
+  get remediation() {
+    return "Leave --client out, and the server's client has your name; or a person adds it: kiwi client add NAME"
+  }
+}
+
+/** Why nobody can be asked through the client with this name; undefined if somebody can. */
 export const unattendedClient = Effect.fnUntraced(function*(name: string) {
   const clients = yield* Clients
   const client = yield* clients.named(name)
-  return client?.unattended === true ? whyUnattended(name) : undefined
+  if (client === undefined) return yield* new ClientNotAdded({ name })
+  if (client.approver) return whyApprover(name)
+  return client.unattended ? whyUnattended(name) : undefined
 }, Effect.provide(ClientsFile.layer.pipe(Layer.provide(ProcessLockSqlite.layer), Layer.provide(SafeFilesNode.layer))))

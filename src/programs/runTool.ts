@@ -28,14 +28,17 @@ export interface RunOptions {
   readonly lockfileMode?: LockMode | undefined
   /** The caller's name in policy and audit. Default: "embedder". */
   readonly client?: string | undefined
+  /** The profile whose items and rules hold. Default: none. */
+  readonly profile?: string | undefined
   /** Groups calls in the audit. Default: each call has a session of its own. */
   readonly session?: string | undefined
 }
 
 /** The caller for an embedding program, for policy and audit. */
-export const embedder = (client: string | undefined, session: string): Caller => ({
+export const embedder = (client: string | undefined, session: string, profile?: string): Caller => ({
   surface: "embed",
   client: client ?? "embedder",
+  ...(profile === undefined ? {} : { profile }),
   session
 })
 
@@ -49,7 +52,7 @@ export const runTool = Effect.fn("runTool")(function*(
   const callId = yield* newCallId
   return yield* proxy.call(defined({
     callId,
-    caller: embedder(options.client, options.session ?? callId),
+    caller: embedder(options.client, options.session ?? callId, options.profile),
     item: tool,
     tier: options.tier,
     parameters,

@@ -1,5 +1,6 @@
 // Search: hits from the index, each with its present state and the text that may be shown.
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
+import { makeProfileOf } from "../layers/permission/profile/callerProfile.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
 import { callSignature } from "../services/item/CallSignature.ts"
@@ -8,11 +9,14 @@ import { showLocation } from "../services/item/Item.ts"
 import type { ItemType, Tier } from "../services/item/ItemId.ts"
 import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
-import { ItemIndex } from "../services/search/ItemIndex.ts"
+import { isListed } from "../services/permission/profile/Profile.ts"
+import { ItemIndex, mostHits } from "../services/search/ItemIndex.ts"
 import type { IndexHit, SearchQuery } from "../services/search/ItemIndex.ts"
 import { governRead } from "./govern.ts"
 import type { ItemState } from "./itemState.ts"
 import { checkReadiness } from "./itemState.ts"
+
+const mostShown = 100
 
 /** An item without a trusted signature has id, place and state, and none of its own text. */
 export interface SearchHit {
@@ -80,17 +84,31 @@ export const search = Effect.fn("search")((query: SearchQuery, caller: Caller) =
   )
 })
 
+const queryFor = (hit: IndexHit) => ({ id: qualifiedId(hit), type: hit.type, tier: hit.tier })
+
+/** The first hits that the caller's profile lists. */
+const listedHits = Effect.fnUntraced(function*(hits: ReadonlyArray<IndexHit>, caller: Caller, limit: number) {
+  const { find: findAtOnce } = yield* (yield* ItemStore).atOnce
+  const profile = yield* (yield* makeProfileOf)(caller)
+  const listed: Array<IndexHit> = []
+  for (const hit of hits) {
+    if (listed.length >= limit) break
+    const found = yield* Effect.option(findAtOnce(queryFor(hit)))
+    if (Option.isSome(found) && (profile === undefined || isListed(profile, found.value.location))) listed.push(hit)
+  }
+  return listed
+})
+
 const find = Effect.fnUntraced(function*(query: SearchQuery, caller: Caller) {
   const index = yield* ItemIndex
   const store = yield* ItemStore
-  const found = yield* index.search(query)
+  const limit = Math.min(mostShown, query.limit ?? 10)
+  const found = caller.profile === undefined
+    ? yield* index.search({ ...query, limit })
+    : yield* listedHits(yield* index.search({ ...query, limit: mostHits }), caller, limit)
   const hits = yield* Effect.forEach(found, (hit: IndexHit) =>
     Effect.gen(function*() {
-      const { hides, location } = yield* store.find({
-        id: qualifiedId(hit),
-        type: hit.type,
-        tier: hit.tier
-      })
+      const { hides, location } = yield* store.find(queryFor(hit))
       return { hit: yield* describe(location, hides, caller), score: hit.score }
     }).pipe(
       Effect.catchTag(["ItemNotFound", "ItemIdInvalid"], () => Effect.undefined),

@@ -1,6 +1,7 @@
 // Signing, for every surface: plan, ask a person, sign exactly what was shown, record it.
 import { Effect, Result } from "effect"
 import { planUnfinishedLocks } from "../layers/lockfile/uses/changeLocks.ts"
+import { findListed, notInProfile } from "../layers/permission/profile/callerProfile.ts"
 import type { AuditLog } from "../services/audit/AuditLog.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import type { ErrorObject } from "../services/error/KiwiError.ts"
@@ -210,9 +211,14 @@ export const sign = Effect.fn("sign")((input: SignInput, caller: Caller) => {
 
 const itemsOf = ({ items, signed }: SigningPlan) => [...items.map(({ location }) => location), ...signed]
 
+/** What a glob finds and refuses may not be in the profile, and planning quotes it. */
+const requireOneListed = ({ id, tier, type }: SignInput, caller: Caller, profile: string) =>
+  /[*?]/.test(id) ? Effect.fail(notInProfile(profile, id)) : findListed(caller, { id, type, tier })
+
 const planSigning = Effect.fnUntraced(function*(input: SignInput, caller: Caller) {
   const signatures = yield* Signatures
   const hideQuote = yield* withoutQuotes
+  if (caller.profile !== undefined) yield* requireOneListed(input, caller, caller.profile)
   const plan = yield* Effect.mapError(signatures.plan({ ...input, answeredIn: answeredIn[caller.surface] }), hideQuote)
   return { ...plan, refused: plan.refused.map(({ error, item }) => ({ item, error: hideQuote(error) })) }
 })

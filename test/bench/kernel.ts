@@ -1,5 +1,5 @@
 // A real kernel in this process, for rows that measure without a protocol in between.
-import { Effect, ManagedRuntime } from "effect"
+import { Effect, Layer, Logger, ManagedRuntime } from "effect"
 import type { KernelOptions } from "../../src/layers/Kernel.ts"
 import * as Kernel from "../../src/layers/Kernel.ts"
 import type { Caller } from "../../src/services/call/Caller.ts"
@@ -16,7 +16,9 @@ export const toolCall = (item: string, callId = "bench"): ToolCall => ({
   dryRun: false
 })
 
-export const openKernel = (options: KernelOptions) => ManagedRuntime.make(Kernel.layer(options))
+/** Its log goes to stderr: stdout is the report's. */
+export const openKernel = (options: KernelOptions) =>
+  ManagedRuntime.make(Layer.provideMerge(Kernel.layer(options), Layer.succeed(Logger.LogToStderr, true)))
 export type OpenKernel = ReturnType<typeof openKernel>
 
 export const callTool = (item: string) => Effect.flatMap(ToolProxy, (proxy) => proxy.call(toolCall(item)))

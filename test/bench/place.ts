@@ -15,7 +15,7 @@ export const bareServerV2 = new URL("bareServerV2.mjs", import.meta.url).pathnam
 export interface Place {
   readonly project: string
   readonly env: Record<string, string>
-  readonly options: KernelOptions & { readonly project: string; readonly home: string }
+  readonly options: KernelOptions & { readonly project: string; readonly home: string; readonly userSpace: string }
   /** Writes a file below the project. */
   readonly write: (path: string, text: string) => void
   readonly kiwi: (...args: ReadonlyArray<string>) => void

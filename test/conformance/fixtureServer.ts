@@ -20,7 +20,8 @@ const program = Effect.gen(function*() {
       registrations: FixtureItems.layer(FixtureTools.register, FixtureItems.register),
       gate: { methods: new Set(), effect: Effect.void },
       notices: yield* Notices.make,
-      endSession: () => Effect.void
+      endSession: () => Effect.void,
+      answer: () => Effect.succeed({ status: 200, body: {} })
     },
     {
       host: "127.0.0.1",

@@ -210,6 +210,8 @@ describe("for programs", () => {
     [["search", "x", "--project", "/nowhere/at/all"], 1, "PROJECT_NOT_FOUND"],
     [["search", "x", "--project", "/etc/hostname"], 1, "PROJECT_NOT_FOUND"],
     [["init", "/"], 1, "INIT_REFUSED"],
+    [["serve", "--client", "nobody"], 1, "CLIENT_NOT_ADDED"],
+    [["serve", "--http", "--client", "nobody"], 1, "CLIENT_NOT_ADDED"],
     [["unknown"], 2, "INVALID_USAGE"],
     [["run", "tool"], 2, "INVALID_USAGE"],
     [["search", "x", "--frob"], 2, "INVALID_USAGE"],
@@ -272,7 +274,8 @@ describe("for programs", () => {
       method: "initialize",
       params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } }
     }
-    const { code, stdout } = await machine.kiwi(["serve", "--project", machine.site], {
+    assert.strictEqual((await machine.kiwi(["client", "add", "laptop"])).code, 0)
+    const { code, stdout } = await machine.kiwi(["serve", "--project", machine.site, "--client", "laptop"], {
       input: `${JSON.stringify(initialize)}\n`
     })
     assert.strictEqual(code, 0)

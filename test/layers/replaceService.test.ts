@@ -104,6 +104,7 @@ const uses = {
   PermissionRules: [embed.PermissionRules, says],
   Primitives: [embed.Primitives, says],
   ProcessLock: [embed.ProcessLock, sign({ id: "say" }, caller)],
+  Profiles: [embed.Profiles, call("say", {}, { caller: { ...caller, profile: "some" } })],
   ProjectTrust: [embed.ProjectTrust, says],
   RememberedRules: [embed.RememberedRules, call("asked")],
   SafeFiles: [embed.SafeFiles, sign({ id: "say" }, caller)],

@@ -16,6 +16,8 @@ import { object, tool } from "../layers/proxy/calls.ts"
 
 export interface Asking {
   ran: number
+  /** How long a call runs. */
+  takes: Duration.Input
   /** Replaced by a test to change the policy. */
   asks: (accesses: ReadonlyArray<Access>) => ReadonlyArray<Ask>
 }
@@ -43,6 +45,7 @@ export const askingKernelWith = Effect.fnUntraced(function*(
   const files = new Map([["tools/edit.yaml", edit("1.0.0")]])
   const asking: Asking = {
     ran: 0,
+    takes: 0,
     asks: ([first]) => {
       const path = first?._tag === "Tool" ? first.parameters?.["path"] : undefined
       return [writing(typeof path === "string" ? path : "src/?")]
@@ -59,10 +62,13 @@ export const askingKernelWith = Effect.fnUntraced(function*(
     project: files,
     ...(wait === undefined ? {} : { settings: { approvalsWait: wait } }),
     programs: new Map([["edit", ({ argv }) =>
-      Effect.sync(() => {
-        asking.ran++
-        return { stdout: `edited ${String(argv.at(-1))}` }
-      })]]),
+      Effect.andThen(
+        Effect.suspend(() => Effect.sleep(asking.takes)),
+        Effect.sync(() => {
+          asking.ran++
+          return { stdout: `edited ${String(argv.at(-1))}` }
+        })
+      )]]),
     replace: Layer.merge(Layer.succeed(PermissionGate, gate), approvals)
   })
   const services = yield* Effect.orDie(Layer.build(kernel))

@@ -36,6 +36,8 @@ export interface ConnectOptions {
   readonly era?: "legacy" | "auto"
   readonly person?: Person
   readonly env?: Record<string, string>
+  /** Further arguments of `kiwi serve`. */
+  readonly serve?: ReadonlyArray<string>
 }
 
 const isRecord = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
@@ -88,11 +90,15 @@ export const makeWorld = () => {
     })
 
   let servers = 0
-  const listen = async (project: string, more: Record<string, string> = {}) => {
+  const listen = async (
+    project: string,
+    more: Record<string, string> = {},
+    serve: ReadonlyArray<string> = []
+  ) => {
     const pidFile = join(root, `server-${++servers}`)
     const { args, command } = detached(
       process.execPath,
-      [kiwi, "serve", "--project", project, "--http", "--no-auth"],
+      [kiwi, "serve", "--project", project, "--http", "--no-auth", ...serve],
       pidFile
     )
     const child = spawn(command, args, { cwd: root, env: { ...env, ...more }, stdio: ["ignore", "pipe", "pipe"] })
@@ -114,7 +120,9 @@ export const makeWorld = () => {
     })
   }
 
-  const connect = async ({ env: own = {}, era = "auto", person, project, transport = "stdio" }: ConnectOptions) => {
+  const connect = async (
+    { env: own = {}, era = "auto", person, project, serve = [], transport = "stdio" }: ConnectOptions
+  ) => {
     const client = new Client({ name: "e2e", version: "1.0.0" }, {
       versionNegotiation: { mode: era },
       capabilities: person === undefined ? {} : { elicitation: { form: {} } }
@@ -130,10 +138,10 @@ export const makeWorld = () => {
     }
     const pidFile = join(root, `server-${++servers}`)
     let said = ""
-    if (transport === "http") await client.connect(new StreamableHTTPClientTransport(await listen(project, own)))
+    if (transport === "http") await client.connect(new StreamableHTTPClientTransport(await listen(project, own, serve)))
     else {
       const stdio = new StdioClientTransport({
-        ...detached(process.execPath, [kiwi, "serve", "--project", project], pidFile),
+        ...detached(process.execPath, [kiwi, "serve", "--project", project, ...serve], pidFile),
         env: { ...env, ...own },
         stderr: "pipe"
       })

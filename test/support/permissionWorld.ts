@@ -2,6 +2,7 @@
 import { Effect, Layer } from "effect"
 import * as PermissionGateRules from "../../src/layers/permission/PermissionGateRules.ts"
 import * as PermissionRulesMemory from "../../src/layers/permission/PermissionRulesMemory.ts"
+import * as ProfilesMemory from "../../src/layers/permission/profile/ProfilesMemory.ts"
 import * as RememberedRulesMemory from "../../src/layers/permission/RememberedRulesMemory.ts"
 import { projectRulesPath } from "../../src/layers/permission/ruleSources.ts"
 import * as ChildProcessesMemory from "../../src/layers/process/ChildProcessesMemory.ts"
@@ -23,6 +24,8 @@ export interface WorldOptions {
   readonly project?: string | undefined
   /** Default: true. */
   readonly trusted?: boolean | undefined
+  /** The user's `profiles.yaml`. */
+  readonly profiles?: string | undefined
   readonly remembered?: ReadonlyArray<RememberedRule> | undefined
   readonly sandboxed?: boolean | undefined
 }
@@ -39,6 +42,7 @@ export const layerGate = (options: WorldOptions) => {
   return PermissionGateRules.layer.pipe(
     Layer.provide(Layer.mergeAll(
       PermissionRulesMemory.layerWith(options.user),
+      ProfilesMemory.layerWith(options.profiles),
       RememberedRulesMemory.layerWith(options.remembered ?? []),
       ChildProcessesMemory.layerWith(
         new Map(),
@@ -67,7 +71,7 @@ export const signers = {
 } as const satisfies Readonly<Record<string, SignedBy>>
 export type SignerName = keyof typeof signers
 
-/** "fs.write(src/a)", "net.http(host:443)", "secret.use(X)", "process.exec(git push)", "opaque(eval x)" */
+/** "fs.write(src/a)", "net.http(host:443)", "secret.use(X)", "process.exec(git push)", "opaque(eval x)", "partly(git $x)" */
 export const accessOf = (text: string): Access => {
   const [, name = "", inner = ""] = /^([a-z.]+)\((.*)\)$/su.exec(text) ?? []
   switch (name) {
@@ -81,6 +85,17 @@ export const accessOf = (text: string): Access => {
       return { _tag: "Command", capability: name, words: inner.split(" "), text: inner }
     case "opaque":
       return { _tag: "Command", capability: "process.exec", words: undefined, text: inner, opaque: "it is opaque" }
+    case "partly": {
+      const partly = inner.split(" ").map((word) => word.startsWith("$") ? undefined : word)
+      return {
+        _tag: "Command",
+        capability: "process.exec",
+        words: undefined,
+        text: inner,
+        opaque: "it is opaque",
+        partly
+      }
+    }
     case "fs.read":
     case "fs.write":
     case "fs.delete":

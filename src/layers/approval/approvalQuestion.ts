@@ -3,6 +3,7 @@
 import type { Approval, ApprovalAnswer } from "../../services/approval/Approval.ts"
 import { denialsOf, offersOf } from "../../services/approval/Approval.ts"
 import { safeLine } from "../../services/error/safeText.ts"
+import { shellWord } from "../../services/text/shellWord.ts"
 import type { HumanRequest } from "../../services/trust/HumanAct.ts"
 import { sha256 } from "../identity/sha256.ts"
 
@@ -50,5 +51,19 @@ export const questionOf = (
     digest: sha256(JSON.stringify(["kiwi-approval-1", id, digest, what, shown, answers])),
     command: `kiwi approve ${id}`,
     choices
+  }
+}
+
+/** Whether to refuse all of these. */
+export const refusalOf = (approvals: ReadonlyArray<Approval>, session: string | undefined): HumanRequest => {
+  const details = approvals.map(({ asks, caller, id, what }) =>
+    `${id}  ${what}, for ${safeLine(caller.client)}: ${safeLine(asks.map(({ access }) => access).join(", "), 400)}`
+  ).join("\n")
+  return {
+    kind: "approve",
+    title: `Refuse ${approvals.length} ${approvals.length === 1 ? "request" : "requests"}`,
+    details,
+    digest: sha256(JSON.stringify(["kiwi-refusal-1", approvals.map(({ digest, id }) => [id, digest])])),
+    command: session === undefined ? "kiwi reject --all" : `kiwi reject ${shellWord(session)} --all`
   }
 }

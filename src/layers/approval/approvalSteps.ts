@@ -1,9 +1,12 @@
 // Asks a person last, over everything that the call would do, as a dry run shows it. Free if nothing is asked.
 import { Effect } from "effect"
 import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
+import type { Access } from "../../services/capability/Access.ts"
 import { namesSecret } from "../../services/env/secretVariables.ts"
 import type { SignedBy } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
+import { PermissionGate } from "../../services/permission/PermissionGate.ts"
+import { Primitives } from "../../services/primitive/Primitive.ts"
 import type { Facts, Prepared } from "../call/Step.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { shownName } from "../identity/shownName.ts"
@@ -42,6 +45,21 @@ export const requireApproval = Effect.gen(function*() {
   const render = yield* renderConfig
   const validate = yield* validateConfig
   const run = yield* runPrimitive
+  const primitives = yield* Primitives
+  const gate = yield* PermissionGate
+
+  /** What a builtin would do. Nothing is shown of a file that the caller may not read. */
+  const previewOf = ({ call: { caller }, chain, claims, parameters, verified }: Asked & Partial<Facts<"claims">>) => {
+    const mayRead = (path: string) => {
+      const access: Access = { _tag: "Path", capability: "fs.read", path }
+      return Effect.match(gate.decide(caller, { _tag: "Run", chain, verified, accesses: [access] }), {
+        onFailure: () => false,
+        onSuccess: ({ asks }) => asks.length === 0 && claims === undefined
+      })
+    }
+    const input = { tool: chain.leaf.tool.location.id, caller, config: chain.config, parameters }
+    return primitives.preview(chain.primitive.tool.location.id, input, mayRead)
+  }
 
   /** The call as a dry run, before any secret is read. */
   const planOf = Effect.fnUntraced(function*(facts: Asked) {
@@ -56,7 +74,7 @@ export const requireApproval = Effect.gen(function*() {
     return { config: whole.shownConfig ?? whole.config, plan: primitive.data, secrets: whole.secrets }
   })
 
-  return Effect.fnUntraced(function*(facts: Asked) {
+  return Effect.fnUntracedEager(function*(facts: Asked) {
     const { asks, call, chain, env, isolation, parameters, verified } = facts
     const { within = [] } = call
     if (asks.length === 0 || call.dryRun) return notAsked
@@ -77,6 +95,7 @@ export const requireApproval = Effect.gen(function*() {
       asks,
       parameters,
       plan,
+      preview: yield* previewOf(facts),
       secrets
     })
     const { by, id, rule } = yield* approvals.require({

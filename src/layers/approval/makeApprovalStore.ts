@@ -2,7 +2,16 @@
 import { Clock, Duration, Effect } from "effect"
 import { randomInt } from "node:crypto"
 import type { Approval, ApprovalAnswer, Approvals } from "../../services/approval/Approval.ts"
-import { answersOf, claim, offersOf, record, settle } from "../../services/approval/Approval.ts"
+import {
+  answersOf,
+  claim,
+  dismiss,
+  offersOf,
+  record,
+  refuseAll,
+  settle,
+  whyNot
+} from "../../services/approval/Approval.ts"
 import type { ApprovalsUnavailable } from "../../services/approval/ApprovalErrors.ts"
 import {
   AnswerRefused,
@@ -15,6 +24,7 @@ import {
 } from "../../services/approval/ApprovalErrors.ts"
 import type { AnswerOptions } from "../../services/approval/ApprovalStore.ts"
 import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
+import { redactUrls } from "../../services/audit/urlSecrets.ts"
 import { showAccess } from "../../services/capability/Access.ts"
 import type { Access } from "../../services/capability/Access.ts"
 import { answeredRuleIssue } from "../../services/permission/answeredRule.ts"
@@ -23,7 +33,7 @@ import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
 import { requireAct } from "../../services/trust/HumanAct.ts"
-import { questionOf, rulesOf } from "./approvalQuestion.ts"
+import { questionOf, refusalOf, rulesOf } from "./approvalQuestion.ts"
 
 export interface ApprovalBackend {
   /**
@@ -34,6 +44,8 @@ export interface ApprovalBackend {
     change: (approvals: Approvals) => Effect.Effect<readonly [A, Approvals], E>
   ) => Effect.Effect<A, E | ApprovalsUnavailable>
   readonly read: Effect.Effect<Approvals, ApprovalsUnavailable>
+  /** This process, and whether another one runs. Absent: no other process files requests. */
+  readonly processes?: { readonly own: number; readonly runs: (pid: number) => boolean }
 }
 
 /** Without letters and digits that look alike. */
@@ -45,17 +57,22 @@ const newId = Effect.sync(() => Array.from({ length: 10 }, () => letters[randomI
 const byOf = ({ agent, by, seen }: HumanAct): string =>
   `${seen ?? by}${agent === undefined || seen?.includes(agent) === true ? "" : ` (${agent})`}`
 
+/** A rule is kept in plain text and has to be exact, so none is made of what carries a secret. */
+const isKeepable = (rule: string | undefined): rule is string => rule !== undefined && redactUrls(rule) === rule
+
 /** What `never` denies: exactly what was asked. */
 const denialOf = (access: Access) => {
   const rule = access._tag === "Plain" ? undefined : ruleFor(access)
-  return rule === undefined ? {} : { denial: `deny: ${rule}` }
+  return isKeepable(rule) ? { denial: `deny: ${rule}` } : {}
 }
 
-export const make = Effect.fnUntraced(function*({ change, read }: ApprovalBackend) {
+export const make = Effect.fnUntraced(function*({ change, processes, read }: ApprovalBackend) {
   const settings = yield* Settings
   const remembered = yield* RememberedRules
 
   const life = Effect.map(settings.current, ({ approvalsTimeout }) => Duration.toMillis(approvalsTimeout))
+
+  const hasEnded = ({ pid }: Approval): boolean => pid !== undefined && processes?.runs(pid) === false
 
   const find = Effect.fnUntraced(function*(approvals: Approvals, id: string) {
     const named = approvals.find((one) => one.id === id)
@@ -103,18 +120,25 @@ export const make = Effect.fnUntraced(function*({ change, read }: ApprovalBacken
   })
 
   const ask = Effect.fnUntraced(function*(approval: Approval, { answers, rules }: AnswerOptions) {
-    const possible = answersOf(approval)
+    const possible = answersOf(approval, hasEnded(approval))
     const offered = answers ?? possible
     const other = offered.find((answer) => !possible.includes(answer))
     if (other !== undefined || offered.length === 0) {
       return yield* new AnswerRefused({
         id: approval.id,
-        issue: `${other ?? "nothing"} is no answer to it`,
+        issue: other === undefined ? "nothing is no answer" : whyNot(other, approval, hasEnded(approval)),
         hint: `It can be answered with: ${possible.join(", ")}`
       })
     }
     if (rules !== undefined) yield* checkRules(approval, offered, rules)
     return { approval, question: questionOf(approval, offered, rules) }
+  })
+
+  const waitingOf = Effect.fnUntraced(function*(approvals: Approvals, session: string | undefined) {
+    const waiting = approvals.filter(({ caller, state }) =>
+      state === "pending" && (session === undefined || caller.session === session)
+    )
+    return waiting.length > 0 ? waiting : yield* new ApprovalNotFound({ id: session ?? "that waits" })
   })
 
   const settled = (approvals: Approvals) => Effect.map(Clock.currentTimeMillis, (now) => settle(approvals, now))
@@ -125,12 +149,13 @@ export const make = Effect.fnUntraced(function*({ change, read }: ApprovalBacken
         id: yield* newId,
         call: callId,
         caller,
+        ...(processes === undefined ? {} : { pid: processes.own }),
         what,
         asks: asks.map(({ access, offer, reason, rule }) => ({
-          access: showAccess(access),
+          access: redactUrls(showAccess(access)),
           rule,
           reason,
-          ...(offer === undefined ? {} : { offer }),
+          ...(isKeepable(offer) ? { offer } : {}),
           ...denialOf(access)
         })),
         details,
@@ -139,7 +164,7 @@ export const make = Effect.fnUntraced(function*({ change, read }: ApprovalBacken
       }
       const lasts = yield* life
       const claimed = yield* change((approvals) =>
-        Effect.map(Clock.currentTimeMillis, (now) => claim(settle(approvals, now), request, now, lasts))
+        Effect.map(Clock.currentTimeMillis, (now) => claim(settle(approvals, now), request, now, lasts, hasEnded))
       )
       const rule = asks[0]?.rule ?? ""
       if (claimed._tag === "Full") return yield* new ApprovalsFull({ what, rule })
@@ -166,7 +191,7 @@ export const make = Effect.fnUntraced(function*({ change, read }: ApprovalBacken
         const current = settle(approvals, now)
         const { approval, question } = yield* ask(yield* find(current, id), options)
         yield* requireAct(question, act)
-        const answer = answersOf(approval).find((one) => one === act.choice)
+        const answer = answersOf(approval, hasEnded(approval)).find((one) => one === act.choice)
         if (answer === undefined || question.choices?.some(({ value }) => value === answer) !== true) {
           return yield* new AnswerRefused({
             id: approval.id,
@@ -190,6 +215,22 @@ export const make = Effect.fnUntraced(function*({ change, read }: ApprovalBacken
         const after = record(current, approval, { answer, rules, by, at: now }, lasts)
         return [after.find((one) => one.id === approval.id) ?? approval, after] as const
       }))
-    })
+    }),
+    proposeRefusal: Effect.fnUntraced(function*(session) {
+      const approvals = yield* waitingOf(yield* Effect.flatMap(read, settled), session)
+      return { approvals, question: refusalOf(approvals, session) }
+    }),
+    refuse: Effect.fnUntraced(function*(act, session) {
+      const lasts = yield* life
+      return yield* change(Effect.fnUntraced(function*(approvals) {
+        const now = yield* Clock.currentTimeMillis
+        const current = settle(approvals, now)
+        const waiting = yield* waitingOf(current, session)
+        yield* requireAct(refusalOf(waiting, session), act)
+        const ids = new Set(waiting.map(({ id }) => id))
+        return [waiting.length, refuseAll(current, ids, byOf(act), now, lasts)] as const
+      }))
+    }),
+    dismiss: (id) => change((approvals) => Effect.succeed([undefined, dismiss(approvals, id)] as const))
   })
 })

@@ -3,9 +3,11 @@
 import type { Schema } from "effect"
 import { Redacted } from "effect"
 import { unusualIn } from "../../services/approval/unusual.ts"
-import { redactParameters } from "../../services/audit/redaction.ts"
+import { mark, redactParameters, redactText } from "../../services/audit/redaction.ts"
+import { redactUrls } from "../../services/audit/urlSecrets.ts"
 import type { Caller } from "../../services/call/Caller.ts"
 import { showAccess } from "../../services/capability/Access.ts"
+import { exactText } from "../../services/error/exactText.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import type { Ask } from "../../services/permission/PermissionGate.ts"
 import { isJsonArray, isJsonObject } from "../../services/schema/json.ts"
@@ -23,7 +25,7 @@ const endsShown = 1_000
 
 /** The texts that were redacted by the name of their parameter: a plan has them without the name. */
 const hiddenIn = (value: Schema.Json, shown: Schema.Json): Secrets => {
-  if (typeof value === "string") return shown === value ? [] : [Redacted.make(value)]
+  if (typeof value === "string") return shown === mark ? [Redacted.make(value)] : []
   if (isJsonArray(value)) {
     return value.flatMap((one, at) => hiddenIn(one, isJsonArray(shown) ? shown[at] ?? null : null))
   }
@@ -40,13 +42,12 @@ const indented = (text: string): string => text.split("\n").map((one) => `  ${on
 const section = (title: string, lines: ReadonlyArray<string>): ReadonlyArray<string> =>
   lines.length === 0 ? [] : ["", `${title}:`, ...lines]
 
-const showCaller = ({ client, label, session, surface }: Caller): string =>
+const showCaller = ({ client, label, profile, session, surface }: Caller): string =>
   `${line(client)} by ${surface}${label === undefined ? "" : `, which calls itself ${JSON.stringify(line(label))}`}` +
-  `, session ${line(session)}`
+  `${profile === undefined ? "" : `, with the profile ${line(profile)}`}, session ${line(session)}`
 
-/** JSON, whole if somebody can read it. */
-const show = (value: Schema.Json): { readonly text: string; readonly isWhole: boolean } => {
-  const text = JSON.stringify(value, null, 2)
+/** Whole if somebody can read it. */
+const showText = (text: string): { readonly text: string; readonly isWhole: boolean } => {
   if (text.length <= readable) return { text, isWhole: true }
   return {
     isWhole: false,
@@ -58,8 +59,14 @@ const show = (value: Schema.Json): { readonly text: string; readonly isWhole: bo
   }
 }
 
+const show = (value: Schema.Json) => showText(JSON.stringify(value, null, 2))
+
+/** Foreign lines, each with a mark before it. */
+const marked = (text: string): string => text.split("\n").map((one) => `  | ${exactText(one)}`).join("\n")
+
 /**
- * `about`: lines that say what it is. `parameters` are redacted here. `plan`: what would run, with secrets named.
+ * `about`: lines that say what it is. `parameters` are redacted here. `plan`: what would run, with secrets named. `preview`: the same in the
+ * tool's own words, if it has some.
  */
 export const requestText = (request: {
   readonly caller: Caller
@@ -67,27 +74,35 @@ export const requestText = (request: {
   readonly asks: ReadonlyArray<Ask>
   readonly parameters: Schema.Json
   readonly plan?: Schema.Json | undefined
+  readonly preview?: string | undefined
   readonly secrets: Secrets
 }): RequestText => {
   const given = redactParameters(request.parameters, request.secrets)
   const parameters = show(given)
   const secrets = [...request.secrets, ...hiddenIn(request.parameters, given)]
-  const plan = request.plan === undefined ? undefined : show(redactParameters(request.plan, secrets))
+  const preview = request.preview === undefined ? undefined : showText(redactUrls(redactText(request.preview, secrets)))
+  const plan = request.plan === undefined || preview !== undefined
+    ? undefined
+    : show(redactParameters(request.plan, secrets))
   const details = [
     ...request.about.map(([name, text]) => `${name}: ${line(text)}`),
     `Caller: ${showCaller(request.caller)}`,
     ...section(
       "What it would touch",
       request.asks.map(({ access, reason, rule }) =>
-        `- ${line(showAccess(access))}: ${line(reason)} (rule: ${line(rule)})`
+        `- ${line(redactUrls(showAccess(access)))}: ${line(reason)} (rule: ${line(rule)})`
       )
     ),
     ...section("Look twice", unusualIn(given).map((note) => `! ${line(note)}`)),
     ...section("Parameters", [indented(parameters.text)]),
-    ...section("Would run", plan === undefined ? [] : [indented(plan.text)])
+    ...section("Would run", plan === undefined ? [] : [indented(plan.text)]),
+    ...section("Would do", preview === undefined ? [] : [marked(preview.text)])
   ].join("\n")
   return {
     details,
-    unreadable: [...(parameters.isWhole ? [] : ["parameters"]), ...(plan?.isWhole === false ? ["plan"] : [])]
+    unreadable: [
+      ...(parameters.isWhole ? [] : ["parameters"]),
+      ...((preview ?? plan)?.isWhole === false ? ["plan"] : [])
+    ]
   }
 }

@@ -122,7 +122,10 @@ type Added<Adds> = undefined extends Adds ? never : void extends Adds ? never : 
 
 type Beginning = keyof Begun
 
-/** Makes a step. It gets its services once, not at every call. */
+/**
+ * Makes a step. It gets its services once, not at every call. A step that only looks at its facts in most calls is made
+ * with `Effect.fnUntracedEager`: without anything to wait for, it has ended when it returns.
+ */
 export type MakeStep<Needs, Adds, R> = Effect.Effect<Run<Needs, Adds>, never, R>
 
 interface Planned<R> extends Omit<Step, "run"> {
@@ -175,28 +178,59 @@ export interface MadeSteps<in Known extends keyof Done> {
 /** What is known of a call that is running, or that failed. */
 export type SoFar = Begun & Partial<Omit<Done, keyof Begun>>
 
-export const begin = (call: ToolCall, callBack: CallBack, found?: FoundItem): SoFar => ({
-  call,
-  found,
-  callBack,
-  warnings: [],
-  endings: [],
-  secrets: []
-})
+/**
+ * The names that steps add. They are set from the start, since V8 turns an object that gets a dozen names later into a
+ * slow one.
+ */
+const unknown: Readonly<Record<Exclude<keyof Done, Beginning>, undefined>> = {
+  accesses: undefined,
+  approval: undefined,
+  asks: undefined,
+  callGrant: undefined,
+  chain: undefined,
+  claims: undefined,
+  compared: undefined,
+  config: undefined,
+  dependencies: undefined,
+  env: undefined,
+  history: undefined,
+  interpreter: undefined,
+  isolation: undefined,
+  lockMode: undefined,
+  packages: undefined,
+  parameters: undefined,
+  placed: undefined,
+  primitive: undefined,
+  resolved: undefined,
+  result: undefined,
+  rule: undefined,
+  settings: undefined,
+  shownConfig: undefined,
+  toolFile: undefined,
+  verified: undefined
+}
+
+export const begin = (call: ToolCall, callBack: CallBack, found?: FoundItem): SoFar =>
+  // To a reader, a name that is undefined is one that is missing.
+  ({ ...unknown, call, found, callBack, warnings: [], endings: [], secrets: [] }) as Begun as SoFar
+
+/** The types of `Steps` ensure that the facts that a step needs are known. */
+const runStep = ({ run }: Step, known: SoFar) => run(known as never)
+
+const add = (known: SoFar, added: object | void): void => {
+  if (added !== undefined) Object.assign(known, added)
+}
 
 /** Runs one step, and adds its facts to `known`. */
-export const take = ({ run }: Step, known: SoFar): Effect.Effect<void, ToolCallError> =>
-  // The types of `Steps` ensure that its facts are known.
-  Effect.map(run(known as never), (added) => {
-    if (added !== undefined) Object.assign(known, added)
-  })
+export const take = (step: Step, known: SoFar): Effect.Effect<void, ToolCallError> =>
+  Effect.map(runStep(step, known), (added) => add(known, added))
 
 /** Runs all steps of a list after which every fact is known. */
 export const takeAll = Effect.fnUntraced(function*(
   steps: MadeSteps<keyof Done>,
   known: SoFar
 ) {
-  for (const step of steps.list) yield* take(step, known)
+  for (const step of steps.list) add(known, yield* runStep(step, known))
   return known as Done
 })
 

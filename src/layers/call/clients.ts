@@ -1,7 +1,7 @@
 // What every store of clients does: tokens are made here, and only their hashes are kept.
 import { Clock, Effect, Redacted, Schema } from "effect"
 import { randomBytes, timingSafeEqual } from "node:crypto"
-import type { ClientsUnbelieved } from "../../services/call/Clients.ts"
+import type { ClientRole, ClientsUnbelieved } from "../../services/call/Clients.ts"
 import { Client, ClientName, ClientNameRefused, Clients, ClientUnknown } from "../../services/call/Clients.ts"
 import type { WriteRefused } from "../../services/files/SafeFiles.ts"
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
@@ -30,19 +30,28 @@ export interface ClientsStore {
 
 const isName = Schema.is(ClientName)
 
-const proposeAdd = (name: string, unattended: boolean): HumanRequest => ({
+const aboutRole: { readonly [Role in ClientRole]: ReadonlyArray<string> } = {
+  attended: [
+    "Whoever has its token may call this user's servers over HTTP, as your rules say for that name.",
+    "Questions to you may be answered by whoever sits in front of it."
+  ],
+  unattended: [
+    "Whoever has its token may call this user's servers over HTTP, as your rules say for that name.",
+    "Nobody sits in front of it: what would be asked waits for your answer at a terminal."
+  ],
+  approver: [
+    "Whoever has its token may answer, in your place, every request that waits for you in the projects of this user's " +
+    "HTTP servers: allow calls, and make rules.",
+    "It can do nothing else."
+  ]
+}
+
+const proposeAdd = (name: string, role: ClientRole): HumanRequest => ({
   kind: "client",
   title: `Add the client ${name}`,
-  details: [
-    `Name: ${name}`,
-    "",
-    "Whoever has its token may call this user's servers over HTTP, as your rules say for that name.",
-    unattended
-      ? "Nobody sits in front of it: what would be asked waits for your answer at a terminal."
-      : "Questions to you may be answered by whoever sits in front of it."
-  ].join("\n"),
-  digest: sha256(JSON.stringify(["add", name, unattended])),
-  command: `kiwi client add ${name}${unattended ? " --unattended" : ""}`
+  details: [`Name: ${name}`, "", ...aboutRole[role]].join("\n"),
+  digest: sha256(JSON.stringify(["add", name, role])),
+  command: `kiwi client add ${name}${role === "attended" ? "" : ` --${role}`}`
 })
 
 const proposeRemove = (name: string): HumanRequest => ({
@@ -65,20 +74,32 @@ const there = (name: string, all: All): Effect.Effect<void, ClientUnknown> =>
 
 export const makeClients = ({ known, load, update }: ClientsStore) =>
   Clients.of({
-    list: Effect.map(load, (all) => all.map(({ added, name, unattended }) => ({ name, unattended, added }))),
+    list: Effect.map(load, (all) =>
+      all.map(({ added, approver, name, unattended }): Client => ({
+        name,
+        unattended,
+        ...(approver === undefined ? {} : { approver }),
+        added
+      }))),
     withToken: (token) =>
       Effect.map(known, (all) => {
         const given = Buffer.from(sha256(Redacted.value(token)), "hex")
         return all.find((one) => timingSafeEqual(Buffer.from(one.token, "hex"), given))
       }),
     named: (name) => Effect.map(known, (all) => all.find((one) => one.name === name)),
-    proposeAdd: (name, unattended) =>
-      Effect.flatMap(load, (all) => Effect.as(free(name, all), proposeAdd(name, unattended))),
-    add: Effect.fn("Clients.add")(function*(name: string, unattended: boolean, act: HumanAct) {
-      yield* requireAct(proposeAdd(name, unattended), act)
+    proposeAdd: (name, role) => Effect.flatMap(load, (all) => Effect.as(free(name, all), proposeAdd(name, role))),
+    add: Effect.fn("Clients.add")(function*(name: string, role: ClientRole, act: HumanAct) {
+      yield* requireAct(proposeAdd(name, role), act)
       const token = randomBytes(32).toString("base64url")
       const added = new Date(yield* Clock.currentTimeMillis).toISOString()
-      yield* update((all) => Effect.as(free(name, all), [...all, { name, unattended, added, token: sha256(token) }]))
+      const client: KeptClient = {
+        name,
+        unattended: role !== "attended",
+        ...(role === "approver" ? { approver: true } : {}),
+        added,
+        token: sha256(token)
+      }
+      yield* update((all) => Effect.as(free(name, all), [...all, client]))
       return Redacted.make(token)
     }),
     proposeRemove: (name) => Effect.flatMap(load, (all) => Effect.as(there(name, all), proposeRemove(name))),

@@ -40,7 +40,7 @@ const denied = ({ jti }: Claims, chain: Chain, missing: ReadonlyArray<string>, h
     chain: chainIds(chain.links)
   })
 
-const requireCovered = Effect.fnUntraced(function*(claims: Claims, chain: Chain, accesses: ReadonlyArray<Access>) {
+const requireCovered = Effect.fnUntracedEager(function*(claims: Claims, chain: Chain, accesses: ReadonlyArray<Access>) {
   const uncovered: Array<string> = []
   for (const access of accesses) {
     if (!(yield* coversAccess(claims.caps, access))) uncovered.push(showAccess(access))
@@ -52,7 +52,7 @@ const requireCovered = Effect.fnUntraced(function*(claims: Claims, chain: Chain,
 })
 
 /** Fails unless the token covers all accesses, and has the capabilities that the chain's tools require. */
-export const requireGranted = Effect.fnUntraced(function*(
+export const requireGranted = Effect.fnUntracedEager(function*(
   claims: Claims,
   chain: Chain,
   accesses: ReadonlyArray<Access>

@@ -27,4 +27,4 @@ export const coversAccess = (grants: GrantSet, access: Access): Effect.Effect<bo
     ? Effect.sync(() => !denies(grants, access))
     : access._tag === "Tool" && hasPatterns(grants)
     ? Effect.map(loadPatterns, (matches) => covers(grants, access, matches))
-    : Effect.sync(() => covers(grants, access))
+    : Effect.succeed(covers(grants, access))

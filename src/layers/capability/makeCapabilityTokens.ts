@@ -162,7 +162,7 @@ export const make = (store: TokenStore) => {
   })
 
   /** The claims of a token whose signature is valid. */
-  const authenticate = Effect.fnUntraced(function*(token: Token, at: number) {
+  const authenticate = Effect.fnUntracedEager(function*(token: Token, at: number) {
     const text = Redacted.value(token)
     const digest = sha256(text)
     let keys = known

@@ -89,7 +89,7 @@ export const make = Effect.gen(function*() {
   const parser = yield* ItemParser
   const remembered = new BoundedMap<string, ResolvedChain>(maxRemembered)
 
-  const load = Effect.fnUntraced(function*(location: ItemLocation) {
+  const load = Effect.fnUntracedEager(function*(location: ItemLocation) {
     const snapshot = yield* store.read(location)
     const tool = yield* parser.parse(snapshot)
     // The tier decides here. So the location is the one that was read, not one that a parser may have cached for its
@@ -119,13 +119,13 @@ export const make = Effect.gen(function*() {
 
   const findIn = (items: ItemAccess, id: string, tier: Tier) =>
     items.find({ id, type: "tool", tier }).pipe(
-      Effect.map((found) => Option.some(found.location)),
-      Effect.catchTag("ItemNotFound", () => Effect.succeedNone)
+      Effect.mapEager((found) => Option.some(found.location)),
+      Effect.catchEager((error) => error._tag === "ItemNotFound" ? Effect.succeedNone : Effect.fail(error))
     )
 
   /** Finds a child's executor. Fails with similar names if there is none. */
-  const findParent = Effect.fnUntraced(function*(items: ItemAccess, id: string, childTier: Tier) {
-    if (childTier === "project") return yield* Effect.map(items.find({ id, type: "tool" }), (f) => f.location)
+  const findParent = Effect.fnUntracedEager(function*(items: ItemAccess, id: string, childTier: Tier) {
+    if (childTier === "project") return yield* Effect.mapEager(items.find({ id, type: "tool" }), (f) => f.location)
     const system = yield* findIn(items, id, "system")
     if (childTier === "user") {
       // A protected system item takes precedence over the user's, as in every lookup.
@@ -134,31 +134,36 @@ export const make = Effect.gen(function*() {
       if (Option.isSome(user)) return user.value
     }
     if (Option.isSome(system)) return system.value
-    return yield* Effect.map(items.find({ id, type: "tool", tier: "system" }), (f) => f.location)
+    return yield* Effect.mapEager(items.find({ id, type: "tool", tier: "system" }), (f) => f.location)
   })
 
-  const parentOf = Effect.fnUntraced(function*(items: ItemAccess, links: Links, child: ChainLink, id: string) {
-    const childPath = showLocation(child.tool.location)
-    const chain = chainIds(links)
+  const parentOf = Effect.fnUntracedEager(function*(items: ItemAccess, links: Links, child: ChainLink, id: string) {
+    const of = child.tool.location
     const broken =
-      (link: string, configPath: string) => (e: ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable) =>
-        new ChainLinkBroken({ chain, link, configPath, detail: e.message, hint: e.remediation, cause: e })
-    const location = yield* findParent(items, id, child.tool.location.tier).pipe(
-      Effect.mapError((e: ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable) =>
+      (link: string, at: ItemLocation) => (e: ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable) =>
+        new ChainLinkBroken({
+          chain: chainIds(links),
+          link,
+          configPath: showLocation(at),
+          detail: e.message,
+          hint: e.remediation,
+          cause: e
+        })
+    const location = yield* findParent(items, id, of.tier).pipe(
+      Effect.mapErrorEager((e: ItemNotFound | ItemAmbiguous | ItemIdInvalid | ItemInvalid | ItemUnreadable) =>
         e._tag === "ItemNotFound"
-          ? new ChainLinkMissing({ chain, missing: id, near: e.near, configPath: childPath })
-          : broken(child.tool.location.id, childPath)(e)
+          ? new ChainLinkMissing({ chain: chainIds(links), missing: id, near: e.near, configPath: showLocation(of) })
+          : broken(of.id, of)(e)
       )
     )
-    if (links.some((l) => l.tool.location.file === location.file)) {
-      return yield* new ChainCycle({ chain: [...chain, id], configPath: childPath })
-    }
-    if (links.length === maxLinks) return yield* new ChainTooDeep({ chain: [...chain, id], configPath: childPath })
-    return yield* Effect.mapError(items.load(location), broken(id, showLocation(location)))
+    const further = () => ({ chain: [...chainIds(links), id], configPath: showLocation(of) })
+    if (links.some((l) => l.tool.location.file === location.file)) return yield* new ChainCycle(further())
+    if (links.length === maxLinks) return yield* new ChainTooDeep(further())
+    return yield* Effect.mapErrorEager(items.load(location), broken(id, location))
   })
 
   /** Appends the executors of a leaf to `links`. Links found before a failure stay in it. */
-  const appendExecutors = Effect.fnUntraced(
+  const appendExecutors = Effect.fnUntracedEager(
     function*(items: ItemAccess, links: Links): Effect.fn.Return<void, ChainError> {
       let link = links[0]
       while (true) {
@@ -196,7 +201,7 @@ export const make = Effect.gen(function*() {
     return answer
   }
 
-  const answer = Effect.fnUntraced(function*(items: ItemAccess, query: ChainQuery, given?: FoundItem) {
+  const answer = Effect.fnUntracedEager(function*(items: ItemAccess, query: ChainQuery, given?: FoundItem) {
     const found = given !== undefined && isNamed(given, query) ? given : yield* items.find({ ...query, type: "tool" })
     const links: Links = [yield* items.load(found.location)]
     yield* appendExecutors(items, links)

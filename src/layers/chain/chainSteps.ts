@@ -1,17 +1,21 @@
 // The chain of a call: which executors the tool runs on, and whether each parent runs such a child.
 import { Effect } from "effect"
-import type { ChainError } from "../../services/chain/ChainResolver.ts"
+import type { ChainError, ResolveError } from "../../services/chain/ChainResolver.ts"
 import { ChainResolver } from "../../services/chain/ChainResolver.ts"
 import { codeOf } from "../../services/error/KiwiError.ts"
+import type { FoundItem } from "../../services/item/ItemStore.ts"
+import type { ToolCall } from "../../services/proxy/ToolCall.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { ToolChainError } from "../../services/proxy/ToolProxy.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { blame } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
+import { makeFindListed } from "../permission/profile/callerProfile.ts"
 import * as AcceptChildren from "./acceptChildren.ts"
 
 export const resolveChain = Effect.gen(function*() {
   const chains = yield* ChainResolver
+  const findListed = yield* makeFindListed
   const trust = yield* ProjectTrust
 
   /** The details of an invalid file quote it, so they are left out in a restricted project. */
@@ -24,26 +28,33 @@ export const resolveChain = Effect.gen(function*() {
       reason.failedAt.configPath
     )
 
-  return Effect.fnUntraced(function*({ call, found }: Facts<"call" | "found">) {
-    const resolved = yield* chains.resolve({ id: call.item, tier: call.tier }, found).pipe(
-      Effect.catchTags({
-        ChainCycle: refusedChain,
-        ChainTooDeep: refusedChain,
-        ChainLinkMissing: refusedChain,
-        ChainMalformed: refusedChain,
-        ChainVersionMismatch: refusedChain,
-        ChainLinkBroken: refusedChain,
-        ItemInvalid: (error) => refused(error, error.item)
-      })
-    )
-    return { resolved, chain: resolved.chain }
-  })
+  const refuse = (error: ResolveError): Effect.Effect<never, ToolCallError> =>
+    "failedAt" in error
+      ? refusedChain(error)
+      : error._tag === "ItemInvalid"
+      ? refused(error, error.item)
+      : Effect.fail(error)
+
+  const resolve = ({ item: id, tier }: ToolCall, found: FoundItem | undefined) =>
+    Effect.matchEffect(chains.resolve({ id, tier }, found), {
+      onFailure: refuse,
+      onSuccess: (resolved) => Effect.succeed({ resolved, chain: resolved.chain })
+    })
+
+  return ({ call, found }: Facts<"call" | "found">) =>
+    call.caller.profile === undefined
+      ? resolve(call, found)
+      // Before anything of it is read: an error may quote the item.
+      : Effect.flatMap(
+        findListed(call.caller, { id: call.item, tier: call.tier, type: "tool" }),
+        (listed) => resolve(call, listed)
+      )
 })
 
 export const acceptChildren = Effect.gen(function*() {
   const acceptance = yield* AcceptChildren.make
 
-  return Effect.fnUntraced(function*(facts: Facts<"chain" | "lockMode" | "warnings">) {
+  return Effect.fnUntracedEager(function*(facts: Facts<"chain" | "lockMode" | "warnings">) {
     const { refused: refusal, silent } = yield* acceptance(facts.chain)
     if (refusal !== undefined) return yield* blame(facts.chain, refusal.reason, refusal.link)
     const first = silent[0]

@@ -16,10 +16,10 @@ export const findPackages = Effect.gen(function*() {
   const dependencies = yield* Dependencies
   const lockfiles = yield* Lockfiles
 
-  return Effect.fnUntraced(function*(facts: Facts<"call" | "chain" | "interpreter" | "lockMode">) {
+  return Effect.fnUntracedEager(function*(facts: Facts<"call" | "chain" | "interpreter" | "lockMode">) {
     const { call, chain, interpreter, lockMode } = facts
     const plan = yield* dependencies.declared(chain).pipe(
-      Effect.mapError((reason) => blame(chain, reason))
+      Effect.mapErrorEager((reason) => blame(chain, reason))
     )
     if (plan === undefined) return { packages: undefined }
     const pins = lockMode === "off" ? undefined : yield* lockfiles.packagesOf(chain)

@@ -111,10 +111,17 @@ const checkVersion = (old: fs.BigIntStats | undefined, { version }: WriteOptions
   throw new Refused("changed", "it was changed meanwhile")
 }
 
+/** Only a regular file is replaced. */
+const checkKind = (old: fs.BigIntStats | undefined): void => {
+  if (old === undefined || old.isFile()) return
+  if (old.isSymbolicLink()) throw new Refused("symlink", "it is a link")
+  if (old.isDirectory()) throw new Refused("exists", "a folder of that name is there")
+  throw new Refused("exists", "a pipe, a socket or a device of that name is there")
+}
+
 const stage = (folder: Folder, { data, name }: NamedFile, options: WriteOptions, secret: boolean): Staged => {
   const old = lstat(folder.at(name))
-  if (old?.isSymbolicLink() === true) throw new Refused("symlink", "it is a link")
-  if (old?.isDirectory() === true) throw new Refused("exists", "a folder of that name is there")
+  checkKind(old)
   if (old !== undefined && options.exclusive === true) throw new Refused("exists", "it is already there")
   checkVersion(old, options)
   const { exact, mode } = modeFor(options.mode, old, secret)
@@ -157,7 +164,9 @@ export const replaceFiles = (
     Result.flatMap(({ name, temporary }) =>
       Result.try(() =>
         orRemove(folder, temporary, () => {
-          checkVersion(lstat(folder.at(name)), options)
+          const old = lstat(folder.at(name))
+          checkVersion(old, options)
+          checkKind(old)
           place(folder, temporary, name, options.exclusive === true)
         })
       )

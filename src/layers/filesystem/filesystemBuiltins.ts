@@ -5,7 +5,7 @@ import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { SafeFiles } from "../../services/files/SafeFiles.ts"
 import { editText } from "../../services/filesystem/editText.ts"
 import { EditUnclear, FileAbsent, PathUnusable } from "../../services/filesystem/fileErrors.ts"
-import type { Builtin, BuiltinHandlers } from "../../services/primitive/Builtins.ts"
+import type { Builtin, BuiltinHandlers, PreviewInput } from "../../services/primitive/Builtins.ts"
 import { decodeParameters } from "../../services/primitive/Builtins.ts"
 import type { AccessInput, PrimitiveInput } from "../../services/primitive/Primitive.ts"
 import { fromBase64 } from "../../services/primitive/requestBody.ts"
@@ -21,6 +21,7 @@ import {
   mayRead,
   placeOf
 } from "./places.ts"
+import { previewEdit, previewWrite } from "./previews.ts"
 import { longestPage, readBytes, readPage, readWhole } from "./readText.ts"
 import { globFilter, passedOver, searchFiles } from "./searchFiles.ts"
 
@@ -35,8 +36,13 @@ const Encoding = Schema.optionalKey(Schema.Literals(["text", "base64"]))
 const builtin = <A>(
   parameters: Schema.ConstraintDecoder<A>,
   accesses: (parameters: A) => Effect.Effect<ReadonlyArray<Access>, KiwiError, FileServices>,
-  run: (parameters: A, input: PrimitiveInput) => Effect.Effect<Schema.Json, KiwiError, FileServices>
+  run: (parameters: A, input: PrimitiveInput) => Effect.Effect<Schema.Json, KiwiError, FileServices>,
+  preview?: (parameters: A, input: PreviewInput) => Effect.Effect<string, KiwiError, FileServices>
 ): Builtin<FileServices> => ({
+  ...(preview === undefined ? {} : {
+    preview: (input: PreviewInput) =>
+      Effect.flatMap(decodeParameters(parameters, input), (given) => preview(given, input))
+  }),
   accesses: (input: AccessInput) => Effect.flatMap(decodeParameters(parameters, input), accesses),
   run: (input) =>
     decodeParameters(parameters, input).pipe(
@@ -125,7 +131,8 @@ const write = builtin(
       created: before === undefined,
       ...(before !== undefined && before.names > 1 ? { note: otherNames(before.names) } : {})
     }
-  })
+  }),
+  previewWrite
 )
 
 const otherNames = (names: number): string =>
@@ -149,7 +156,8 @@ const edit = builtin(
       changed: edited.success.text !== text,
       ...(found !== undefined && found.names > 1 ? { note: otherNames(found.names) } : {})
     }
-  })
+  }),
+  previewEdit
 )
 
 const list = builtin(
@@ -293,6 +301,10 @@ const remove = builtin(
       }
     }
     return { path: first.shown, deleted: places.length }
+  }),
+  Effect.fnUntraced(function*({ path }) {
+    const all = yield* withAllBelow(yield* locate(path, "fs.delete", "kept"))
+    return [`deletes ${all.length === 1 ? "this" : `these ${all.length}`}:`, ...all].join("\n")
   })
 )
 
@@ -327,6 +339,11 @@ const move = builtin(
       isApart && place.root !== "/" ? `${place.root}/${place.path}`.slice(1) : place.path
     yield* files.move(isApart ? "/" : source.root, whole(source), whole(target), { replace: overwrite })
     return { from: source.shown, to: target.shown }
+  }),
+  Effect.fnUntraced(function*({ from, to }) {
+    const all = yield* withAllBelow(yield* locate(from, "fs.delete", "kept"))
+    const { access } = yield* locate(to, "fs.write", "kept")
+    return [`moves to ${access.path}:`, ...all].join("\n")
   })
 )
 

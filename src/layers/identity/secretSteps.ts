@@ -10,7 +10,7 @@ import type { Facts } from "../call/Step.ts"
 export const resolveSecrets = Effect.gen(function*() {
   const secrets = yield* SecretStore
 
-  return Effect.fnUntraced(function*(
+  return Effect.fnUntracedEager(function*(
     facts: Facts<"chain" | "env">
   ) {
     const { chain, env } = facts

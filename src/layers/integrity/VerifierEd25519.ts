@@ -170,7 +170,7 @@ export const make = Effect.gen(function*() {
     })
   })
 
-  const verifyBy = Effect.fnUntraced(function*(snapshot: ItemSnapshot, candidatesFor: Candidates) {
+  const verifyBy = Effect.fnUntracedEager(function*(snapshot: ItemSnapshot, candidatesFor: Candidates) {
     const { claim, location } = snapshot
     if (location.tier === "system") return yield* verifySystem(snapshot)
     switch (claim._tag) {
@@ -206,7 +206,7 @@ export const make = Effect.gen(function*() {
     return results
   })
 
-  return Verifier.of({ verify: (snapshot) => verifyBy(snapshot, signers.candidates), verifyAll })
+  return Verifier.of({ verify: (snapshot) => Effect.suspend(() => verifyBy(snapshot, signers.candidates)), verifyAll })
 })
 
 export const layer = Layer.effect(Verifier, make)

@@ -30,7 +30,7 @@ export const verifyLinks = Effect.gen(function*() {
 export const refuseGoingBack = Effect.gen(function*() {
   const history = yield* ItemHistory
 
-  return Effect.fnUntraced(function*(facts: Facts<"chain">) {
+  return Effect.fnUntracedEager(function*(facts: Facts<"chain">) {
     for (const link of facts.chain.links) {
       if (!isSignable(link.tool.location)) continue
       yield* Effect.mapError(
@@ -54,7 +54,7 @@ export const refuseHiding = Effect.gen(function*() {
       ? Effect.succeed(true)
       : Effect.isSuccess(Effect.flatMap(store.read(location), verifier.verify))
 
-  return Effect.fnUntraced(function*(facts: Facts<"chain" | "resolved">) {
+  return Effect.fnUntracedEager(function*(facts: Facts<"chain" | "resolved">) {
     const ofUser = facts.resolved.hides.filter((location) => location.tier === "user")
     if (ofUser.length === 0) return
     const hidden = yield* Effect.filter(ofUser, isUsable)
@@ -77,7 +77,7 @@ export const refuseHiding = Effect.gen(function*() {
 export const pinCopies = Effect.gen(function*() {
   const copies = yield* VerifiedCopies
 
-  return Effect.fnUntraced(function*(facts: Facts<"chain" | "dependencies" | "verified">) {
+  return Effect.fnUntracedEager(function*(facts: Facts<"chain" | "dependencies" | "verified">) {
     for (const [index, link] of facts.chain.links.entries()) {
       const verified = facts.verified[index]
       if (link.tool.entrypoint === undefined || verified === undefined) continue

@@ -113,7 +113,7 @@ export const make = Effect.gen(function*() {
     })
   )
 
-  const listing: MakeItemStore.Backend["listing"] = Effect.fnUntraced(function*(tier, type) {
+  const listing: MakeItemStore.Backend["listing"] = Effect.fnUntracedEager(function*(tier, type) {
     const further = tier === "system" || type === "directive"
       ? []
       : Array.from((yield* extractors.of(type, tier)).keys())
@@ -122,7 +122,7 @@ export const make = Effect.gen(function*() {
 
   const cache = new BoundedMap<string, CachedSnapshot>(maxCached, sizeOf)
 
-  const read: ItemStore["Service"]["read"] = Effect.fnUntraced(function*(location) {
+  const read: ItemStore["Service"]["read"] = Effect.fnUntracedEager(function*(location) {
     const key = `${location.type}:${location.file}:${location.path}`
     const known = cache.get(key)
     // The system tier does not change during the process: what was read once is what its manifest was checked against.

@@ -41,7 +41,7 @@ const asOfNow = (listings: Listings): Listings => {
   const seen = new Map<string, Effect.Effect<Sourced>>()
   return (tier, type) => {
     const key = `${tier}:${type}`
-    return seen.get(key) ?? Effect.map(listings(tier, type), (listing) => {
+    return seen.get(key) ?? Effect.mapEager(listings(tier, type), (listing) => {
       seen.set(key, Effect.succeed(listing))
       return listing
     })
@@ -63,7 +63,7 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
 
   const current: Listings = (tier, type) => {
     const sources = others.get(tier)
-    return Effect.flatMap(files.listing(tier, type), (own): Effect.Effect<Sourced> =>
+    return Effect.flatMapEager(files.listing(tier, type), (own): Effect.Effect<Sourced> =>
       sources === undefined
         ? Effect.succeed([own])
         : Effect.map(Effect.forEach(sources, (source) => source.listing(tier, type)), (rest) => [own, ...rest]))
@@ -85,7 +85,7 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
   // The system tier does not change during the process.
   const protection = new Map<string, boolean>()
 
-  const isProtected = Effect.fnUntraced(function*(entry: Entry) {
+  const isProtected = Effect.fnUntracedEager(function*(entry: Entry) {
     if (!mayBeOverridable(entry.location)) return true
     const known = protection.get(entry.location.file)
     if (known !== undefined) return known
@@ -99,10 +99,10 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
   })
 
   const of = (listings: Listings, tier: Tier, type: ItemType, id: string, category?: string) =>
-    Effect.map(listings(tier, type), (sourced) => entriesOf(sourced, id, category))
+    Effect.mapEager(listings(tier, type), (sourced) => entriesOf(sourced, id, category))
 
   /** Searches the tiers in order. Protected system items come before all. */
-  const searchTiers = Effect.fnUntraced(function*(
+  const searchTiers = Effect.fnUntracedEager(function*(
     listings: Listings,
     ref: ItemRef,
     type: ItemType,
@@ -157,34 +157,33 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
     return undefined
   })
 
-  const findBy = (listings: Listings) =>
-    Effect.fnUntraced(function*(query: ItemQuery) {
-      const ref = Option.getOrUndefined(parseItemRef(query.id))
-      if (ref === undefined) return yield* new ItemIdInvalid({ id: query.id })
-      const hits: Array<Entry> = []
-      for (const type of query.type === undefined ? ItemType.literals : [query.type]) {
-        hits.push(...yield* searchTiers(listings, ref, type, query.tier))
-      }
-      const hit = hits[0]
-      if (hit === undefined) {
-        const lacks = yield* lackingOf(listings, ref, query)
-        return yield* new ItemNotFound(defined({
-          id: query.id,
-          type: query.type,
-          tier: query.tier,
-          near: yield* near(listings, ref, query),
-          lacks,
-          projectless: Option.isNone(files.rootOf("project")) || undefined
-        }))
-      }
-      if (hits.length > 1) return yield* new ItemAmbiguous({ id: query.id, candidates: hits.map(showEntry).toSorted() })
-      const location = yield* Effect.fromResult(resolve(hit))
-      const hides: Array<ItemLocation> = []
-      for (const tier of tiers.slice(tiers.indexOf(location.tier) + 1)) {
-        for (const entry of yield* of(listings, tier, location.type, location.id)) hides.push(entry.location)
-      }
-      return { location, hides } satisfies FoundItem
-    })
+  const findIn = Effect.fnUntracedEager(function*(listings: Listings, query: ItemQuery) {
+    const ref = Option.getOrUndefined(parseItemRef(query.id))
+    if (ref === undefined) return yield* new ItemIdInvalid({ id: query.id })
+    const hits: Array<Entry> = []
+    for (const type of query.type === undefined ? ItemType.literals : [query.type]) {
+      hits.push(...yield* searchTiers(listings, ref, type, query.tier))
+    }
+    const hit = hits[0]
+    if (hit === undefined) {
+      const lacks = yield* lackingOf(listings, ref, query)
+      return yield* new ItemNotFound(defined({
+        id: query.id,
+        type: query.type,
+        tier: query.tier,
+        near: yield* near(listings, ref, query),
+        lacks,
+        projectless: Option.isNone(files.rootOf("project")) || undefined
+      }))
+    }
+    if (hits.length > 1) return yield* new ItemAmbiguous({ id: query.id, candidates: hits.map(showEntry).toSorted() })
+    const location = yield* Effect.fromResult(resolve(hit))
+    const hides: Array<ItemLocation> = []
+    for (const tier of tiers.slice(tiers.indexOf(location.tier) + 1)) {
+      for (const entry of yield* of(listings, tier, location.type, location.id)) hides.push(entry.location)
+    }
+    return { location, hides } satisfies FoundItem
+  })
 
   const list: ItemStore["Service"]["list"] = Effect.fn("ItemStore.list")(function*(filter = {}) {
     const locations: Array<ItemLocation> = []
@@ -248,8 +247,11 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
   }).pipe(Effect.withSpan("ItemStore.problems"))
 
   return ItemStore.of({
-    find: findBy(current),
-    atOnce: Effect.sync(() => ({ find: findBy(asOfNow(current)) })),
+    find: (query) => Effect.suspend(() => findIn(current, query)),
+    atOnce: Effect.sync(() => {
+      const listings = asOfNow(current)
+      return { find: (query) => findIn(listings, query) }
+    }),
     list,
     problems,
     read,

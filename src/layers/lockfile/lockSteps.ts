@@ -4,25 +4,35 @@ import { Effect } from "effect"
 import { codeOf } from "../../services/error/KiwiError.ts"
 import { Lockfiles } from "../../services/lockfile/Lockfiles.ts"
 import { stricter } from "../../services/lockfile/LockMode.ts"
+import { lockModeOf } from "../../services/permission/profile/Profile.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import { blame } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
+import { makeProfileOf } from "../permission/profile/callerProfile.ts"
 
-/** The settings of this call, and its lock mode: that of the setting, or that of the call if it is stricter. */
+/** The settings of this call, and its lock mode: the strictest of the setting, the caller's profile and the call. */
 export const chooseLockMode = Effect.gen(function*() {
   const settings = yield* Settings
+  const profileOf = yield* makeProfileOf
 
-  return ({ call }: Facts<"call">) =>
-    Effect.map(settings.current, (current) => ({
+  return ({ call }: Facts<"call">) => {
+    const chosen = Effect.map(settings.current, (current) => ({
       settings: current,
       lockMode: stricter(current.lockfileMode, call.lockfileMode)
     }))
+    return call.caller.profile === undefined
+      ? chosen
+      : Effect.zipWith(chosen, profileOf(call.caller), ({ lockMode, ...rest }, profile) => ({
+        ...rest,
+        lockMode: stricter(lockMode, profile && lockModeOf(profile))
+      }))
+  }
 })
 
 export const checkLock = Effect.gen(function*() {
   const lockfiles = yield* Lockfiles
 
-  return Effect.fnUntraced(
+  return Effect.fnUntracedEager(
     function*(facts: Facts<"call" | "chain" | "dependencies" | "env" | "lockMode" | "warnings">) {
       const { call, chain, dependencies, env, lockMode, warnings } = facts
       if (lockMode === "off") return

@@ -14,6 +14,7 @@ import type { Ask, Decision } from "../../services/permission/PermissionGate.ts"
 import { PermissionDenied, PermissionGate } from "../../services/permission/PermissionGate.ts"
 import type { RuleSource } from "../../services/permission/PermissionRules.ts"
 import { PermissionRules } from "../../services/permission/PermissionRules.ts"
+import { profileRule } from "../../services/permission/profile/Profile.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import type { RuleQuery } from "../../services/permission/rule/matchRule.ts"
 import { showRule } from "../../services/permission/rule/Rule.ts"
@@ -22,6 +23,8 @@ import { ChildProcesses } from "../../services/process/ChildProcesses.ts"
 import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
+import { makeProfileOf } from "./profile/callerProfile.ts"
+import { requireListed } from "./profile/requireListed.ts"
 import { accessesOf, queryOf } from "./ruleQuery.ts"
 import { makeSettle } from "./settleAsks.ts"
 import {
@@ -192,18 +195,23 @@ export const makeJudge = Effect.gen(function*() {
 
 export const make = Effect.gen(function*() {
   const { current } = yield* PermissionRules
+  const profileOf = yield* makeProfileOf
   const remembered = yield* RememberedRules
   const { userHome } = yield* KiwiHome
   const { around, judge } = yield* makeJudge
   const settle = makeSettle({ home: userHome })
 
   const decide = Effect.fnUntraced(function*(caller: Caller, action: Action) {
-    const sources = yield* current
+    const profile = caller.profile === undefined ? undefined : yield* profileOf(caller)
+    const sources = profile === undefined
+      ? yield* current
+      : [...yield* current, ...profile.texts.map(({ rules }) => rules)]
     const unusable = sources.find((source) => source.unusable !== undefined)
     if (unusable !== undefined && !alwaysPossible.has(action._tag)) return yield* unusableRules(action, unusable)
+    if (profile !== undefined) yield* requireListed(profile, action)
     const accesses = accessesOf(action)
     const query = queryOf(caller, action, accesses, around.root)
-    const rules = new Set<string>()
+    const rules = new Set<string>(profile === undefined ? [] : [profileRule(profile.name)])
     const asks: Array<Ask> = []
     for (const access of accesses) {
       const decided = judge(sources, query, action, access)

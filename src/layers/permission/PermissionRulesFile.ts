@@ -7,11 +7,10 @@ import { join } from "node:path"
 import type { RuleSource } from "../../services/permission/PermissionRules.ts"
 import { PermissionRules } from "../../services/permission/PermissionRules.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
-import { maxControlBytes } from "../../services/workspace/controlYaml.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { isSameState, isSettled, statOf } from "../files/believe.ts"
-import { readRegular, type Unread } from "../files/readRegular.ts"
+import { readUserControl } from "../workspace/userControl.ts"
 import {
   makeReadSource,
   projectRulesPath,
@@ -22,12 +21,11 @@ import {
 } from "./ruleSources.ts"
 
 /** In milliseconds: how long what the project's trust says is believed. */
-const trustedFor = 1_000
+export const trustedFor = 1_000
 
-const wrong: Record<Exclude<Unread, "absent">, string> = {
-  "not-a-file": "it is not a regular file that only you can write",
-  "too-large": "it is too large",
-  unreadable: "it cannot be read"
+export const nowhere = {
+  issue: "it is a link that leads nowhere",
+  hint: "Make it a file that you can read, or remove it"
 }
 
 /** What was read, and the files' states before. */
@@ -40,13 +38,14 @@ interface Known {
 }
 
 /** Whether the file is in the state in which it was read, and a change since would be seen. A link's target may change. */
-const isUnchanged = (known: BigIntStats | undefined, now: BigIntStats | undefined, readAt: number): boolean =>
+export const isUnchanged = (known: BigIntStats | undefined, now: BigIntStats | undefined, readAt: number): boolean =>
   known === undefined || now === undefined
     ? known === now
     : isSameState(known, now) && isSettled(known, readAt) && !now.isSymbolicLink()
 
 export const make = Effect.gen(function*() {
-  const { userHome, userSpace } = yield* KiwiHome
+  const home = yield* KiwiHome
+  const { userHome, userSpace } = home
   const { project } = yield* Workspace
   const trust = yield* ProjectTrust
   const read = makeReadSource({ home: userHome })
@@ -56,12 +55,10 @@ export const make = Effect.gen(function*() {
 
   const readUser = (stat: BigIntStats | undefined) =>
     Effect.suspend((): Effect.Effect<RuleSource | undefined> => {
-      const bytes = readRegular(userFile, { maxBytes: maxControlBytes, follow: true, own: true })
-      if (Result.isSuccess(bytes)) return read("user", bytes.success, userRulesFile, false)
-      if (bytes.failure !== "absent") return Effect.succeed(unreadable(userRulesFile, wrong[bytes.failure]))
-      return Effect.succeed(
-        stat === undefined ? undefined : unreadable(userRulesFile, "it is a link that leads nowhere")
-      )
+      const bytes = readUserControl(home, userRulesPath)
+      if (Result.isFailure(bytes)) return Effect.succeed(unreadable(userRulesFile, bytes.failure))
+      if (bytes.success !== undefined) return read("user", bytes.success, userRulesFile, false)
+      return Effect.succeed(stat === undefined ? undefined : unreadable(userRulesFile, nowhere))
     })
 
   const load = Effect.fnUntraced(

@@ -24,8 +24,10 @@ const unusable = (file: string, line: number, issue: string, hint: string): Rule
 })
 
 /** Where nothing can be read. */
-export const unreadable = (file: string, issue: string): RuleSource =>
-  unusable(file, 1, issue, "Make it a file that you can read, or remove it")
+export const unreadable = (
+  file: string,
+  { hint, issue }: { readonly issue: string; readonly hint: string }
+): RuleSource => unusable(file, 1, issue, hint)
 
 export const makeReadSource = (context: RuleContext) => {
   const last = new Map<string, { readonly bytes: Uint8Array; readonly source: RuleSource }>()

@@ -27,6 +27,8 @@ export type Verdict =
     readonly rule: string
     readonly reason: string
     readonly hint: string
+    /** The rule that would allow it: "fs.read(/etc/hosts)". */
+    readonly allow?: string | undefined
     readonly about?: Pick<PermissionDenied, "chain" | "failedAt">
   }
 
@@ -36,6 +38,7 @@ export const refused = (action: Action, verdict: Extract<Verdict, { readonly _ta
     rule: verdict.rule,
     reason: verdict.reason,
     hint: verdict.hint,
+    ...(verdict.allow === undefined ? {} : { allow: verdict.allow }),
     ...verdict.about
   })
 
@@ -138,34 +141,45 @@ const defaultOfSecret = ({ chain, name, verified }: ActionOf<"UseSecret">): Verd
   }
 }
 
-const allowing = (access: Access): string => {
-  const rule = ruleFor(access)
-  return rule === undefined
+const allowing = (rule: string | undefined): string =>
+  rule === undefined
     ? "No rule can name this. Use a plainer name"
     : `If it may: kiwi permissions allow ${shellWord(rule)}`
-}
 
-/** The whole project is one folder: a person is asked once whether its files may be changed. */
-const changesOffer = "allow: fs.write(**)"
+/** The whole project is one folder: a person is asked once whether its files may be changed, and once about deleting. */
+const changes = {
+  "fs.write": { reason: "changes files of this project", offer: "allow: fs.write(**)" },
+  "fs.delete": { reason: "deletes files of this project", offer: "allow: fs.delete(**)" }
+} as const
 
 const defaultOfPath = (access: PathAccess): Verdict => {
   const { capability, path } = access
-  const deny = (rule: string, reason: string): Verdict => ({ _tag: "Deny", rule, reason, hint: allowing(access) })
+  const own = ruleFor(access)
+  const deny = (rule: string, reason: string): Verdict => ({
+    _tag: "Deny",
+    rule,
+    reason,
+    hint: allowing(own),
+    allow: own
+  })
   if (path.startsWith("/")) return deny("outside-the-project", `${safeLine(path)} is outside the project`)
   const guarded = guardedRead(path)
   if (guarded !== undefined) {
     return deny("guarded-files", `${safeLine(path)} is opened only by a rule that allows it: ${guarded}`)
   }
   if (capability === "fs.read") return allow("project-files")
-  return { _tag: "Ask", rule: "project-changes", reason: "changes files of this project", offer: changesOffer }
+  return { _tag: "Ask", rule: "project-changes", ...changes[capability] }
 }
 
 /**
+ * A command that only opens what its arguments name is as harmless as that, which is decided beside it.
+ *
  * In a sandbox that proved itself nothing has to be asked. Without one the step `isolate` refuses, before anybody is
  * asked, unless a person lowered the tool: then each command is a question.
  */
 const defaultOfCommand = (access: CommandAccess, { sandboxed }: Surroundings): Verdict => {
-  if (sandboxed) return allow("sandboxed-commands")
+  if (access.opens !== undefined) return allow("known-commands")
+  if (sandboxed && access.unconfined !== true) return allow("sandboxed-commands")
   const offer = ruleFor(access)
   return {
     _tag: "Ask",

@@ -1,16 +1,16 @@
 // The `builtin` primitive: finds the handler that a config names, and runs it. It knows no domain with handlers: a
 // kernel's graph registers them.
-import { Context, Effect, Exit, Layer, Result, Schema } from "effect"
+import { Context, Effect, Exit, Layer, type Schema } from "effect"
 import { CallEvents } from "../../services/call/CallEvents.ts"
 import { CallWarnings } from "../../services/call/CallWarning.ts"
 import { RunningCalls } from "../../services/call/RunningCalls.ts"
 import type { Access } from "../../services/capability/Access.ts"
 import { loadCall } from "../../services/error/calls.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
-import type { Builtin, BuiltinHandler, BuiltinHandlers } from "../../services/primitive/Builtins.ts"
+import type { Builtin, BuiltinHandler, BuiltinHandlers, PreviewInput } from "../../services/primitive/Builtins.ts"
 import { Builtins, BuiltinTaken } from "../../services/primitive/Builtins.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
-import { BuiltinFailed } from "../../services/primitive/Primitive.ts"
+import { BuiltinFailed, RequestRefused } from "../../services/primitive/Primitive.ts"
 import type { AccessInput, PrimitiveError, PrimitiveInput } from "../../services/primitive/Primitive.ts"
 import { askBuiltin } from "./builtinAnswer.ts"
 import type { CaptureLimits } from "./captureOutput.ts"
@@ -40,7 +40,7 @@ export const register = <const D extends ReadonlyArray<BuiltinHandlers<unknown>>
       const added = (domains as ReadonlyArray<BuiltinHandlers<ServicesOf<D[number]>>>).flatMap(Object.entries)
       for (const [name, builtin] of added) {
         if (handlers.has(name)) return yield* new BuiltinTaken({ name })
-        const { accesses, needs, run: handle }: Builtin<ServicesOf<D[number]>> = typeof builtin === "function"
+        const { accesses, needs, preview, run: handle }: Builtin<ServicesOf<D[number]>> = typeof builtin === "function"
           ? { run: builtin }
           : builtin
         handlers.set(name, {
@@ -50,6 +50,9 @@ export const register = <const D extends ReadonlyArray<BuiltinHandlers<unknown>>
             return Exit.isExit(answer) ? answer as Exit.Exit<Answer, KiwiError> : Effect.provideContext(answer, context)
           },
           ...(needs === undefined ? {} : { needs }),
+          ...(preview === undefined
+            ? {}
+            : { preview: (input: PreviewInput) => Effect.provideContext(preview(input), context) }),
           ...(accesses === undefined
             ? {}
             : { accesses: (input: AccessInput) => Effect.provideContext(accesses(input), context) })
@@ -59,23 +62,19 @@ export const register = <const D extends ReadonlyArray<BuiltinHandlers<unknown>>
     })
   )
 
-const Config = Schema.Struct({ handler: Schema.NonEmptyString })
-const decodeConfig = Schema.decodeUnknownResult(Config)
-
 export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inline" | "spill">) {
   const builtins = yield* Builtins
   const ask = askBuiltin(yield* Outputs, limits)
-  const named = (signed: Schema.JsonObject) => {
-    const config = decodeConfig(signed)
-    return { config, handler: Result.isSuccess(config) ? builtins.handlers.get(config.success.handler) : undefined }
-  }
-  const find = Effect.fnUntraced(function*(input: AccessInput) {
-    const { config, handler } = named(input.config)
+  const named = ({ handler: name }: Schema.JsonObject) =>
+    typeof name === "string" ? builtins.handlers.get(name) : undefined
+  const find = Effect.fnUntracedEager(function*(input: AccessInput) {
+    const handler = named(input.config)
     if (handler !== undefined) return handler
+    const { handler: name } = input.config
     return yield* new BuiltinFailed({
       tool: input.tool,
-      issue: Result.isSuccess(config)
-        ? `this kernel has no builtin "${config.success.handler}"`
+      issue: typeof name === "string" && name !== ""
+        ? `this kernel has no builtin "${name}"`
         : "its config names no handler",
       hint: `Builtins here: ${[...builtins.handlers.keys()].toSorted().join(", ")}`
     })
@@ -88,11 +87,15 @@ export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inl
       builtin?.accesses === undefined
         ? Effect.succeed([])
         : Effect.mapError(builtin.accesses(input), (cause) =>
-          new BuiltinFailed({
+          cause instanceof RequestRefused ? cause : new BuiltinFailed({
             tool: input.tool,
             issue: cause.message,
             hint: cause.remediation ?? loadCall("tool", input.tool),
             cause
           })))
-  return { run, find, accesses, needs: (config: Schema.JsonObject) => named(config).handler?.needs }
+  const preview = (input: PreviewInput): Effect.Effect<string | undefined> =>
+    Effect.flatMap(find(input), (found) => found.preview?.(input) ?? Effect.undefined).pipe(
+      Effect.orElseSucceed(() => undefined)
+    )
+  return { run, find, accesses, preview, needs: (config: Schema.JsonObject) => named(config)?.needs }
 })

@@ -140,6 +140,8 @@ export const makeWith = Effect.fnUntraced(function*(
     plan: (primitive, input) => Effect.flatMap(entry(primitive), ({ plan }) => plan(input)),
     needs: (primitive, config) => table.get(primitive)?.needs?.(config),
     accesses: (primitive, input) => table.get(primitive)?.accesses?.(input) ?? touchesNothing,
+    preview: (primitive, input, mayRead) =>
+      primitive === "builtin" ? builtin.preview({ ...input, mayRead }) : Effect.undefined,
     known
   })
 })

@@ -16,11 +16,12 @@ import type { Outputs } from "../../services/primitive/Outputs.ts"
 import type { PrimitiveInput } from "../../services/primitive/Primitive.ts"
 import { ToolUnstartable } from "../../services/primitive/Primitive.ts"
 import type { ChildProcesses } from "../../services/process/ChildProcesses.ts"
-import type { Settings } from "../../services/settings/Settings.ts"
+import { Settings } from "../../services/settings/Settings.ts"
 import { shellWord } from "../../services/text/shellWord.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { change, type FileServices, joined, locate } from "../filesystem/places.ts"
 import { runCaptured } from "./capturedChild.ts"
+import { openedByCommand } from "./openedByCommand.ts"
 import { makeFindProgram } from "./programFile.ts"
 
 const longest = 65_536
@@ -71,12 +72,15 @@ const whyOpaque = (command: SimpleCommand): string | undefined => {
   return variable === undefined ? undefined : `it sets ${variable.name}`
 }
 
-const opaque = (text: string, reason: string): CommandAccess => ({
+const opaque = (text: string, reason: string, partly?: SimpleCommand): CommandAccess => ({
   _tag: "Command",
   capability: "process.exec",
   words: undefined,
   text,
-  opaque: reason
+  opaque: reason,
+  ...(partly === undefined
+    ? {}
+    : { partly: [partly.program, ...partly.words.map(({ fixed, text: word }) => fixed ? word : undefined)] })
 })
 
 const within = (start: string, path: string): string => path.startsWith("/") ? path : joined(start, path)
@@ -95,15 +99,22 @@ const accessesOf = Effect.fnUntraced(function*(start: string, command: SimpleCom
     : whyOpaque(command)
   const own: CommandAccess = reason === undefined
     ? { _tag: "Command", capability: "process.exec", words: [program, ...words.map((word) => word.text)], text }
-    : opaque(text, reason)
+    : opaque(text, reason, command)
   const files = yield* Effect.forEach(openedFiles(command), ({ direction, path }) =>
     direction === "read"
       ? Effect.map(locate(within(start, path), "fs.read"), ({ access }): ReadonlyArray<Access> => [access])
       : Effect.flatMap(locate(within(start, path), "fs.write"), ({ access }) => change(access)))
-  return { own, files: files.flat(), harmless: reason === undefined && isHarmless(command) }
+  const opens = reason === undefined
+    ? yield* openedByCommand(command, command.folders.map((folder) => within(start, folder)))
+    : undefined
+  return {
+    own: opens === undefined ? own : { ...own, opens },
+    files: files.flat(),
+    harmless: reason === undefined && isHarmless(command)
+  }
 })
 
-const accesses = Effect.fnUntraced(function*({ command, cwd }: Command) {
+const accesses = Effect.fnUntraced(function*({ command, cwd }: Command, tool: string) {
   const start = yield* startFolder(cwd)
   // A list is judged as what a shell would start for it: what it starts by its arguments counts too.
   const line = typeof command === "string" ? command : command.map(shellWord).join(" ")
@@ -115,8 +126,12 @@ const accesses = Effect.fnUntraced(function*({ command, cwd }: Command) {
     // The files that can be seen in it are asked about too.
     partly === undefined
       ? Effect.succeed([opaque(text, reason)])
-      : Effect.map(accessesOf(start ?? ".", partly), ({ files }) => [opaque(text, reason), ...files]))
-  return [...known, ...rest].flat()
+      : Effect.map(accessesOf(start ?? ".", partly), ({ files }) => [opaque(text, reason, partly), ...files]))
+  const { isolationTools } = yield* (yield* Settings).current
+  const all = [...known, ...rest].flat()
+  return isolationTools.has(tool)
+    ? all.map((access): Access => access._tag === "Command" ? { ...access, unconfined: true } : access)
+    : all
 })
 
 const findProgram = makeFindProgram()
@@ -159,7 +174,17 @@ const run = Effect.fnUntraced(function*(input: PrimitiveInput) {
 
 const tool: Builtin<FileServices | ChildProcesses | Outputs | Settings> = {
   run,
-  accesses: (input) => Effect.flatMap(decodeParameters(Command, input), accesses),
+  accesses: (input) => Effect.flatMap(decodeParameters(Command, input), (given) => accesses(given, input.tool)),
+  preview: (input) =>
+    Effect.flatMap(
+      decodeParameters(Command, input),
+      ({ command, cwd }) =>
+        Effect.map(startFolder(cwd), (start = "a folder of Kiwi's own") =>
+          [
+            `in ${start === "." ? "the project's folder" : start}:`,
+            typeof command === "string" ? command : command.map(shellWord).join(" ")
+          ].join("\n"))
+    ),
   needs: { level: "sandboxed", by: "engine" }
 }
 

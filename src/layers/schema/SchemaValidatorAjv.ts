@@ -37,7 +37,7 @@ export const make = Effect.gen(function*() {
     return { prepared, failures, known: known === undefined ? undefined : { keys: known.keys, patterns } }
   })
 
-  const validate: Validate = Effect.fnUntraced(function*(request: Request) {
+  const validate: Validate = Effect.fnUntracedEager(function*(request: Request) {
     const { closed, origin, value, what } = request
     if (origin._tag === "foreign") {
       return yield* new SchemaUnusable({

@@ -1,12 +1,12 @@
 // Settings from `config/kiwi.yaml` of user and project. The user's file may be a link, as dotfiles often are. The
 // project's is read only through ProjectTrust, which says what of it may loosen and what can only tighten.
 import { Effect, Layer, Result } from "effect"
-import { join } from "node:path"
 import {
   defaults,
   interpret,
   type Interpreted,
   Settings,
+  type SettingsProblem,
   type SettingsValues
 } from "../../services/settings/Settings.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
@@ -18,9 +18,11 @@ import {
 } from "../../services/workspace/controlYaml.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { readRegular, type Unread } from "../files/readRegular.ts"
+import { readUserControl } from "../workspace/userControl.ts"
 
 const projectPath = ".ai/config/kiwi.yaml"
-const userFile = "user:config/kiwi.yaml"
+const userPath = "config/kiwi.yaml"
+const userFile = `user:${userPath}`
 const projectFile = "project:config/kiwi.yaml"
 
 interface Parsed {
@@ -41,14 +43,24 @@ export const readOwn = (path: string): Result.Result<Uint8Array | undefined, str
   return read.failure === "absent" ? Result.succeed(undefined) : Result.fail(wrong[read.failure])
 }
 
-const unreadable = (base: SettingsValues, file: string, line: number, issue: string): Interpreted => ({
-  values: base,
-  problems: [{ file, line, issue, hint: "None of it applies until it is fixed" }],
-  loosens: []
-})
+interface Read extends Interpreted {
+  /** Why nothing of the file applies. */
+  readonly unusable?: SettingsProblem
+}
+
+const unreadable = (
+  base: SettingsValues,
+  file: string,
+  line: number,
+  issue: string,
+  hint = "None of it applies until it is fixed"
+): Read => {
+  const unusable = { file, line, issue, hint }
+  return { values: base, problems: [unusable], loosens: [], unusable }
+}
 
 export const make = Effect.gen(function*() {
-  const { userSpace } = yield* KiwiHome
+  const home = yield* KiwiHome
   const trust = yield* ProjectTrust
   const last = new Map<string, Parsed>()
 
@@ -67,19 +79,30 @@ export const make = Effect.gen(function*() {
     base: SettingsValues,
     file: string,
     narrow: boolean
-  ) {
+  ): Effect.fn.Return<Read> {
     const parsed = yield* parse(slot, bytes)
     if (Result.isSuccess(parsed)) return interpret(parsed.success, base, file, narrow, file === userFile)
     const [{ issue, line }] = parsed.failure.issues
     return unreadable(base, file, line, issue)
   })
 
-  const ofUser = Effect.gen(function*() {
-    const read = yield* Effect.sync(() => readOwn(join(userSpace, "config/kiwi.yaml")))
-    if (Result.isFailure(read)) return unreadable(defaults, userFile, 1, read.failure)
+  const readUser = Effect.gen(function*() {
+    const read = yield* Effect.sync(() => readUserControl(home, userPath))
+    if (Result.isFailure(read)) return unreadable(defaults, userFile, 1, read.failure.issue, read.failure.hint)
     return read.success === undefined
-      ? { values: defaults, problems: [], loosens: [] }
+      ? { values: defaults, problems: [], loosens: [] } satisfies Read as Read
       : yield* over("user", read.success, defaults, userFile, false)
+  })
+
+  let warned: string | undefined
+
+  /** A file that does not apply at all is also said where nobody asks: it may be what keeps a tool from running. */
+  const ofUser = Effect.tap(readUser, ({ unusable }) => {
+    const before = warned
+    warned = unusable === undefined ? undefined : `${unusable.file}, line ${unusable.line}: ${unusable.issue}`
+    return warned === undefined || warned === before
+      ? Effect.void
+      : Effect.logWarning(`None of your settings apply: ${warned}. ${unusable?.hint ?? ""}`)
   })
 
   const load = Effect.gen(function*() {

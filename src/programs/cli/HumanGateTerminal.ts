@@ -9,6 +9,7 @@ import { agentSeen, callSeen, unreadable, whyNotTyped } from "../../services/pre
 import { HumanDeclined, HumanGate, HumanRequired } from "../../services/trust/HumanAct.ts"
 import type { HumanAct, HumanRequest } from "../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import { verdictLines } from "../question.ts"
 import { isHomeInUse } from "./homeInUse.ts"
 import { Output } from "./Output.ts"
 import { Shell, variable } from "./Shell.ts"
@@ -47,6 +48,8 @@ export interface GateOptions {
    * person, unless the key has a passphrase, or an agent would do it in a home folder that is already in use.
    */
   readonly ownBytes?: boolean
+  /** The answer that the person typed where the command itself showed them the whole question: it is not asked again. */
+  readonly answered?: string
 }
 
 export const make = Effect.fnUntraced(function*(options: GateOptions) {
@@ -96,17 +99,36 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
     const { choices = [] } = request
     if (choices.length < 2) return choices[0]?.value
     const words = choices.map(({ value }) => value).join(", ")
-    const typed = yield* terminal.readLine(`\n${paint.bold("Your answer?")} [${words}] `)
-    const word = (typed ?? "").trim().toLowerCase()
-    const chosen = choices.find(({ value }) => value === word) ??
-      (word.length === 1 ? choices.find(({ value }) => value.startsWith(word)) : undefined)
-    return chosen === undefined ? yield* declinedAt(terminal, request, "no") : chosen.value
+    for (let turn = 1; turn <= tries; turn++) {
+      const typed = yield* terminal.readLine(`\n${paint.bold("Your answer?")} [${words}] `)
+      const word = typed?.trim().toLowerCase() ?? ""
+      if (word === "") break
+      const chosen = choices.find(({ value }) => value === word) ??
+        (word.length === 1 ? choices.find(({ value }) => value.startsWith(word)) : undefined)
+      if (chosen !== undefined) return chosen.value
+      yield* terminal.write(`That is none of these answers.\n`)
+    }
+    return yield* declinedAt(terminal, request, "stopped")
+  })
+
+  /** Shows the question. Returns which of several answers the person chose. */
+  const present = Effect.fnUntraced(function*(request: HumanRequest, terminal: OpenTerminal) {
+    const { answered } = options
+    if (answered !== undefined) {
+      yield* terminal.write(`\n${verdictLines(request)[0] ?? ""}: ${answered}\n`)
+      return request.choices?.some(({ value }) => value === answered) === true
+        ? answered
+        : yield* declinedAt(terminal, request, "stopped")
+    }
+    if (!(yield* showQuestion(request, terminal, paint))) return yield* declinedAt(terminal, request, "stopped")
+    return yield* choose(request, terminal)
   })
 
   const askYes = Effect.fnUntraced(function*(request: HumanRequest, terminal: OpenTerminal) {
-    if (!(yield* showQuestion(request, terminal, paint))) return yield* declinedAt(terminal, request, "stopped")
-    const choice = yield* choose(request, terminal)
-    if ((request.choices ?? []).length > 1) return { choice, seen: `answered at ${terminal.name}` }
+    const choice = yield* present(request, terminal)
+    if (options.answered !== undefined || (request.choices ?? []).length > 1) {
+      return { choice, seen: `answered at ${terminal.name}` }
+    }
     const answer = yield* terminal.readLine(`\n${paint.bold("Go ahead?")} [y/N] `)
     return /^\s*y(es)?\s*$/i.test(answer ?? "")
       ? { choice, seen: `answered at ${terminal.name}` }
@@ -114,8 +136,7 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
   })
 
   const askPassphrase = Effect.fnUntraced(function*(request: HumanRequest, terminal: OpenTerminal) {
-    if (!(yield* showQuestion(request, terminal, paint))) return yield* declinedAt(terminal, request, "stopped")
-    const choice = yield* choose(request, terminal)
+    const choice = yield* present(request, terminal)
     yield* terminal.write("\nYour signing key has a passphrase: typing it is your yes.\n")
     for (let turn = 1; turn <= tries; turn++) {
       const typed = yield* terminal.readSecret(paint.bold("Passphrase: "))

@@ -18,6 +18,13 @@ export interface OpenTerminal {
   /** Reads one key, without Enter and without echo; `undefined` if the terminal is gone, and for Ctrl-C and Ctrl-D. */
   readonly readKey: Effect.Effect<string | undefined>
   /**
+   * The same for a key as the terminal sends it: "\u001b[A" for the arrow up. What arrives at once is one key, so pasted
+   * text is none that means anything.
+   */
+  readonly readPress: Effect.Effect<string | undefined>
+  /** Drops what was typed until now: it does not answer what is shown next. Not while something is read. */
+  readonly drop: Effect.Effect<void>
+  /**
    * Shows a prompt and reads one line without echo; `undefined` also for Ctrl-C and Ctrl-D. Earlier input is dropped
    * here too: typing a passphrase is a yes.
    */
@@ -74,8 +81,8 @@ const readUntilEnd = (input: ReadStream) =>
     return Effect.sync(() => done(undefined))
   })
 
-/** Reads key by key until `take` returns an answer. The terminal's mode is always restored. */
-const readRaw = (input: ReadStream, take: (character: string) => string | undefined, start = () => {}) =>
+/** Reads what arrives until `take` returns an answer. The terminal's mode is always restored. */
+const readRaw = (input: ReadStream, take: (arrived: string) => string | undefined, start = () => {}) =>
   Effect.callback<string | undefined>((resume) => {
     const done = (answer: string | undefined) => {
       input.off("data", onData)
@@ -86,11 +93,10 @@ const readRaw = (input: ReadStream, take: (character: string) => string | undefi
     }
     const onEnd = () => done(undefined)
     const onData = (chunk: Buffer) => {
-      for (const character of chunk.toString("utf8")) {
-        if (character === "\u0003" || character === "\u0004") return done(undefined)
-        const answer = take(character)
-        if (answer !== undefined) return done(answer)
-      }
+      const arrived = chunk.toString("utf8")
+      const end = Array.from(arrived).findIndex((one) => one === "\u0003" || one === "\u0004")
+      const answer = take(end === -1 ? arrived : Array.from(arrived).slice(0, end).join(""))
+      if (answer !== undefined || end !== -1) done(answer)
     }
     // Before the prompt: otherwise keys that are typed early would be shown.
     input.setRawMode(true)
@@ -105,13 +111,17 @@ const readHidden = (device: string, input: ReadStream, output: WriteStream, prom
   Effect.suspend(() => {
     dropTyped(device, input)
     let line = ""
-    return readRaw(input, (character) => {
-      if (character === "\r" || character === "\n") return line
-      if (character === "\u007f" || character === "\b") line = Array.from(line).slice(0, -1).join("")
-      else if (line.length < longestLine) line += character
+    return readRaw(input, (arrived) => {
+      for (const character of arrived) {
+        if (character === "\r" || character === "\n") return line
+        if (character === "\u007f" || character === "\b") line = Array.from(line).slice(0, -1).join("")
+        else if (line.length < longestLine) line += character
+      }
       return undefined
     }, () => output.write(prompt))
   })
+
+const firstOf = (arrived: string): string | undefined => Array.from(arrived)[0]
 
 /** The name of stdin's terminal, since /dev/tty has the same name in every session. */
 const nameOf = (device: string): string => {
@@ -150,7 +160,9 @@ const openDevice = (device: string): OpenTerminal & { readonly close: () => void
         output.write(prompt)
         return readUntilEnd(input)
       }),
-    readKey: readRaw(input, (character) => character),
+    readKey: readRaw(input, firstOf),
+    readPress: readRaw(input, (arrived) => arrived === "" ? undefined : arrived),
+    drop: Effect.sync(() => dropTyped(device, input)),
     readSecret: (prompt) => readHidden(device, input, output, prompt),
     close: () => {
       input.destroy()

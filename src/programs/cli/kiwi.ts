@@ -64,6 +64,7 @@ import {
   permissionsListCommand,
   permissionsRemoveCommand
 } from "./commands/permissions.ts"
+import { profileGroup, profileListCommand, profileShowCommand } from "./commands/profile.ts"
 import { explainCommand, runCommand } from "./commands/run.ts"
 import { loadCommand, searchCommand } from "./commands/search.ts"
 import { serveCommand } from "./commands/serve.ts"
@@ -193,6 +194,12 @@ export const makeTree = <R>(kernel: Layer.Layer<KernelServices, HomeRefused | Ke
               Command.provide(permissionsRemoveCommand, kernel),
               Command.provide(permissionsCheckCommand, kernel),
               Command.provide(permissionsExplainCommand, kernel)
+            ])
+          ),
+          profileGroup.pipe(
+            Command.withSubcommands([
+              Command.provide(profileListCommand, kernel),
+              Command.provide(profileShowCommand, kernel)
             ])
           ),
           lockfileGroup.pipe(

@@ -12,7 +12,7 @@ import type { colored } from "./text.ts"
 const goesOn = "… "
 
 /** Splits a line into rows before any terminal would wrap it. */
-const rowsOf = (line: string, columns: number): ReadonlyArray<string> => {
+export const rowsOf = (line: string, columns: number): ReadonlyArray<string> => {
   const rows: Array<string> = []
   let [row, width, isEmpty] = ["", 0, true]
   for (const character of line) {

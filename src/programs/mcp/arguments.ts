@@ -1,7 +1,7 @@
 // The arguments of the five tools: closed schemas, decoded here and not by the protocol library, which reports wrong
 // arguments as prose and lets unknown keys through. The advertised JSON Schemas are in tools.ts; a test checks that the
 // two agree.
-import { Effect, Result, Schema, SchemaIssue } from "effect"
+import { Result, Schema, SchemaIssue } from "effect"
 import { editDistance } from "../../services/error/editDistance.ts"
 import type { FailedAt, ValidationIssue } from "../../services/error/KiwiError.ts"
 import { ItemType } from "../../services/item/ItemId.ts"
@@ -152,21 +152,24 @@ const formatIssue = SchemaIssue.makeFormatterStandardSchemaV1()
 const fieldOf = (path: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined): string =>
   (path ?? []).map((part) => String(typeof part === "object" ? part.key : part)).join(".")
 
-/** Decodes a tool's arguments, or reports all their issues at once. */
-export const decodeArguments = <Fields extends Schema.Struct.Fields>(
+/** Makes the decoder of a tool's arguments. It reports all their issues at once. */
+export const decoderOf = <Fields extends Schema.Struct.Fields>(
   tool: string,
-  schema: Schema.Struct<Fields> & { readonly DecodingServices: never },
-  value: unknown
-): Effect.Effect<Schema.Struct<Fields>["Type"], InvalidArguments> =>
-  Effect.suspend(() => {
+  schema: Schema.Struct<Fields> & { readonly DecodingServices: never }
+) => {
+  const decode = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })
+  return (value: unknown): Result.Result<Schema.Struct<Fields>["Type"], InvalidArguments> => {
     const given: object = typeof value === "object" && value !== null ? value : {}
     const unknown = unknownKeys(schema.fields, given, "")
-    const known = Object.fromEntries(Object.entries(given).filter(([key]) => Object.hasOwn(schema.fields, key)))
-    const decoded = Schema.decodeUnknownResult(schema, { errors: "all", onExcessProperty: "error" })(known)
-    if (Result.isSuccess(decoded) && unknown.length === 0) return Effect.succeed(decoded.success)
+    const known = unknown.length === 0
+      ? given
+      : Object.fromEntries(Object.entries(given).filter(([key]) => Object.hasOwn(schema.fields, key)))
+    const decoded = decode(known)
+    if (Result.isSuccess(decoded) && unknown.length === 0) return Result.succeed(decoded.success)
     const wrong = Result.isSuccess(decoded) ? [] : formatIssue(decoded.failure.issue).issues.map((issue) => {
       const path = fieldOf(issue.path)
       return { field: path.slice(0, 200), error: issue.message.slice(0, 300) }
     })
-    return new InvalidArguments({ tool, issues: [...unknown, ...wrong].slice(0, 16) })
-  })
+    return Result.fail(new InvalidArguments({ tool, issues: [...unknown, ...wrong].slice(0, 16) }))
+  }
+}

@@ -11,7 +11,8 @@ const stranger = (path: string) =>
     reason: `"${safeLine(path)}" is not the project of this server, and no person has trusted it`
   })
 
-export const make = Effect.fnUntraced(function*(own: ProjectKey) {
+/** `alone`: no other project is served. A profile is one of the server's own project. */
+export const make = Effect.fnUntraced(function*(own: ProjectKey, alone = false) {
   const projects = yield* Projects
   const files = yield* FileSystem.FileSystem
   /** Other projects that calls have named and that were trusted at that time. */
@@ -22,6 +23,7 @@ export const make = Effect.fnUntraced(function*(own: ProjectKey) {
     known: (): ReadonlyArray<ProjectKey> => [own, ...others],
     resolve: Effect.fnUntraced(function*(path: string | undefined) {
       if (path === undefined || path === own) return own
+      if (alone) return yield* stranger(path)
       if (!path.startsWith("/") && !/^[A-Za-z]:[\\/]/.test(path)) return yield* stranger(path)
       const key = yield* Effect.mapError(files.realPath(path), () => stranger(path))
       if (key === own) return own

@@ -12,6 +12,7 @@ import { ItemType } from "../../services/item/ItemId.ts"
 import { qualifiedId } from "../../services/item/ItemPath.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
+import type { ProjectNotFound } from "../../services/workspace/Workspace.ts"
 import { checkSignature } from "../itemState.ts"
 import type { CallProject } from "./callProject.ts"
 import { parametersOf, promptOf } from "./prompt.ts"
@@ -49,14 +50,16 @@ interface Listed {
 }
 
 /** Items whose text may be shown, the project's first. None while the project is restricted. */
-const trustedItems = Effect.gen(function*() {
+const trustedItems = Effect.fnUntraced(function*(profile: OfProfile | undefined) {
   const parser = yield* ItemParser
   const store = yield* ItemStore
   const trust = yield* ProjectTrust
   if ((yield* trust.state)._tag === "Restricted") return []
   const found: Array<Listed> = []
   const seen = new Set<string>()
-  for (const location of (yield* store.list()).slice(0, mostRead)) {
+  const all = yield* store.list()
+  const visible = profile === undefined ? all : all.filter(yield* profile.visible)
+  for (const location of visible.slice(0, mostRead)) {
     if (found.length >= listed) break
     if (seen.has(uriOf(location))) continue
     seen.add(uriOf(location))
@@ -102,6 +105,14 @@ export interface Uses {
   readonly readOutput: ReadResource
 }
 
+/** What the server's profile adds to the lists, and leaves out of them. */
+export interface OfProfile {
+  /** Updates the list of tools. */
+  readonly update: Effect.Effect<void, ProjectNotFound>
+  /** Whether the profile has the item. */
+  readonly visible: Effect.Effect<(location: ItemLocation) => boolean, ProjectNotFound>
+}
+
 export interface Catalog {
   /** Updates both lists, opens the project if it was not open yet, and keeps the lists up to date from then on. */
   readonly refresh: Effect.Effect<void>
@@ -111,7 +122,8 @@ export interface Catalog {
 export const make = Effect.fnUntraced(function*(
   project: CallProject,
   uses: Uses,
-  notices: Notices
+  notices: Notices,
+  profile?: OfProfile
 ): Effect.fn.Return<Catalog, never, McpServer.McpServer | Projects | Scope.Scope> {
   const projects = yield* Projects
   const server = yield* McpServer.McpServer
@@ -162,7 +174,8 @@ export const make = Effect.fnUntraced(function*(
   })
 
   const update = Effect.gen(function*() {
-    const entries = yield* inOwn(trustedItems)
+    if (profile !== undefined) yield* profile.update
+    const entries = yield* inOwn(trustedItems(profile))
     const notify = server.notifications
     const uris = new Map(entries.map((entry) => [uriOf(entry.location), entry] as const))
     const changed: Array<string> = []

@@ -1,6 +1,6 @@
 // The MCP edge: decodes arguments and encodes results. Every typed failure and every defect becomes one error object;
 // no failure becomes prose or ends the server.
-import { Cause, Context, Duration, Effect, Option, Schema } from "effect"
+import { Cause, Context, Duration, Effect, Result, Schema, Scope } from "effect"
 import * as McpSchema from "effect/ai/McpSchema"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import type { ProjectServices } from "../../layers/projectGraph.ts"
@@ -8,11 +8,11 @@ import { Projects } from "../../layers/Projects.ts"
 import type { Caller } from "../../services/call/Caller.ts"
 import { newCallId } from "../../services/call/callId.ts"
 import type { CallWarning } from "../../services/call/CallWarning.ts"
-import { CallWarnings } from "../../services/call/CallWarning.ts"
 import { whyUnattended } from "../../services/call/Clients.ts"
 import { forAgent, toAgentErrorObject } from "../../services/error/agentRemedy.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { safeLine } from "../../services/error/safeText.ts"
+import { isJsonObject } from "../../services/schema/json.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import { shellWord } from "../../services/text/shellWord.ts"
 import { HumanGate } from "../../services/trust/HumanAct.ts"
@@ -27,7 +27,7 @@ import { shortenNames } from "../shortenNames.ts"
 import { sign } from "../sign.ts"
 import { unansweredSources } from "../unansweredSources.ts"
 import {
-  decodeArguments,
+  decoderOf,
   ExecuteArguments,
   HelpArguments,
   InvalidArguments,
@@ -38,11 +38,13 @@ import {
 } from "./arguments.ts"
 import type { CallProject } from "./callProject.ts"
 import type { Uses } from "./catalog.ts"
+import type { ExposedTarget } from "./exposed.ts"
 import * as HumanGateElicit from "./HumanGateElicit.ts"
 import { type LongCalls, sessionName } from "./longCalls.ts"
 import { messageOf } from "./prompt.ts"
 import type { FollowPrompt } from "./prompt.ts"
 import * as Resources from "./resources.ts"
+import * as RunInProject from "./runInProject.ts"
 import type { ToolName } from "./tools.ts"
 import { clientOf } from "./transport/principal.ts"
 
@@ -74,13 +76,36 @@ const aboutProject = (gate: HumanGate["Service"], project: string): HumanGate["S
       })
   })
 
+/** What is known of a call so far, whether it fails or not. */
+interface Seen {
+  /** Path of the project that the call is about, if it is not the server's own. */
+  about: string | undefined
+  /** Applied to the answer before it is sent. */
+  shorten: ShortenNames | undefined
+  readonly warnings: Array<CallWarning>
+  /** Of the attempt that runs or ran last, in the audit too. */
+  callId: string
+  /** Whether its client follows the call by its id, which then stays. */
+  isTold: boolean
+}
+
+/** A call as its client asked for it. */
+interface Asked {
+  readonly tool: ToolName
+  readonly handle: Handler
+  readonly args: unknown
+  readonly caller: Caller
+  readonly seen: Seen
+}
+
+type Waits = (time: Duration.Duration) => Effect.Effect<void>
+
+type Outcome = Answer | { readonly error: KiwiError; readonly warnings?: ReadonlyArray<CallWarning> }
+
 /** The shape of every result: structured, and the same as text for clients that read only text. */
 const toCallToolResult = (
-  outcome: Answer | { readonly error: KiwiError; readonly warnings?: ReadonlyArray<CallWarning> },
-  /** Path of the project that the call was about, if it is not the server's own. */
-  about?: string,
-  /** Applied to the answer before it is sent. */
-  shorten?: ShortenNames
+  outcome: Outcome,
+  { about, shorten }: Seen
 ): McpSchema.CallToolResult => {
   const { warnings = [] } = outcome
   const structured = {
@@ -95,12 +120,12 @@ const toCallToolResult = (
   }
   const whole = JSON.stringify(structured)
   const text = shorten === undefined ? whole : JSON.stringify(shorten(JSON.parse(whole)))
-  return new McpSchema.CallToolResult({
+  return {
     content: [{ type: "text", text }],
     // The structured result is read back from the JSON text, so it holds only what JSON can represent.
     structuredContent: JSON.parse(text),
     ...("error" in outcome ? { isError: true } : {})
-  })
+  }
 }
 
 /** For a call that is answered as running. */
@@ -108,17 +133,24 @@ const howToFollow = "It goes on. Execute call.result with this call_id to wait f
 
 const done = (data: unknown): Answer => ({ status: "success", data })
 
+type Run = Effect.Effect<Answer, KiwiError, ProjectServices | HumanGate>
+
 type Handler = (
   args: unknown,
   call: { readonly caller: Caller; readonly callId: string }
-) => Effect.Effect<
-  { readonly project: string | undefined; readonly run: Effect.Effect<Answer, KiwiError, ProjectServices | HumanGate> },
-  InvalidArguments
->
+) => Result.Result<{ readonly project: string | undefined; readonly run: Run }, InvalidArguments>
+
+const decode = {
+  search: decoderOf("search", SearchArguments),
+  load: decoderOf("load", LoadArguments),
+  execute: decoderOf("execute", ExecuteArguments),
+  sign: decoderOf("sign", SignArguments),
+  help: decoderOf("help", HelpArguments)
+}
 
 const handlers: Readonly<Record<ToolName, Handler>> = {
   search: (args, { caller }) =>
-    Effect.map(decodeArguments("search", SearchArguments, args), (a) => ({
+    Result.map(decode.search(args), (a) => ({
       project: a.project_path,
       run: search({
         query: a.query,
@@ -130,8 +162,8 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
       }, caller).pipe(Effect.zipWith(unansweredSources, (results, notes) => done({ results, ...notes })))
     })),
   load: (args, { caller }) =>
-    decodeArguments("load", LoadArguments, args).pipe(
-      Effect.filterOrFail(
+    decode.load(args).pipe(
+      Result.filterOrFail(
         (a) => a.version === undefined || a.destination !== undefined,
         () =>
           new InvalidArguments({
@@ -139,7 +171,7 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
             issues: [{ field: "version", error: "needs a destination: an item has one version in each place" }]
           })
       ),
-      Effect.map((a) => {
+      Result.map((a) => {
         const query = { id: a.item_id, type: itemTypeOf(a.item_type), tier: a.source }
         return {
           project: a.project_path,
@@ -150,13 +182,13 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
       })
     ),
   execute: (args, { callId, caller }) =>
-    decodeArguments("execute", ExecuteArguments, args).pipe(
-      Effect.filterOrFail(
+    decode.execute(args).pipe(
+      Result.filterOrFail(
         (a) => a.mode === undefined || itemTypeOf(a.item_type) !== "tool",
         () =>
           new InvalidArguments({ tool: "execute", issues: [{ field: "mode", error: "a tool is run, not followed" }] })
       ),
-      Effect.map((a) => ({
+      Result.map((a) => ({
         project: a.project_path,
         run: execute({
           id: a.item_id,
@@ -169,7 +201,7 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
       }))
     ),
   sign: (args, { caller }) =>
-    Effect.map(decodeArguments("sign", SignArguments, args), (a) => ({
+    Result.map(decode.sign(args), (a) => ({
       project: a.project_path,
       run: sign({
         id: a.item_id,
@@ -182,7 +214,7 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
       }, caller).pipe(Effect.map((signed) => done(forAgent(signed))))
     })),
   help: (args, { callId, caller }) =>
-    Effect.map(decodeArguments("help", HelpArguments, args), (a) => ({
+    Result.map(decode.help(args), (a) => ({
       project: a.project_path,
       run: a.action === undefined || a.action === "guidance"
         ? Effect.map(help(a.topic ?? "overview", caller), done)
@@ -193,23 +225,43 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
     }))
 }
 
+/** The protocol admits only JSON. */
+const objectOf = (args: unknown): Schema.JsonObject =>
+  isJsonObject(args as Schema.Json) ? args as Schema.JsonObject : {}
+
+/** A tool that is called by its own name. Its own schema checks the arguments. */
+const exposed = ({ id, tier }: ExposedTarget): Handler => (args, { callId, caller }) =>
+  Result.succeed({
+    project: undefined,
+    run: execute({ id, type: "tool", tier, parameters: objectOf(args), dryRun: false, callId }, caller)
+  })
+
 export interface EdgeOptions {
   /** This client's name in policy. */
   readonly client: string
   readonly presence: HumanGateElicit.Presence
+  readonly profile?: string | undefined
 }
 
-export const make = Effect.fnUntraced(function*(project: CallProject, options: EdgeOptions, long: LongCalls) {
-  const scope = yield* Effect.scope
-  const projects = yield* Projects
+/** `server`: the services of the server itself. Those of the request that makes the edge are none of later calls'. */
+export const make = Effect.fnUntraced(function*(
+  project: CallProject,
+  options: EdgeOptions,
+  long: LongCalls,
+  server: Context.Context<Projects | Scope.Scope>
+) {
+  const scope = Context.get(server, Scope.Scope)
+  const projects = Context.get(server, Projects)
+  const runInProject = RunInProject.make(server)
   const seals = yield* HumanGateElicit.makeSeals
   const process = yield* newCallId
 
   const presenceHere = Effect.contextWith((services: Context.Context<never>) => {
-    const client = Option.flatMapNullishOr(Context.getOption(services, HttpServerRequest.HttpServerRequest), clientOf)
+    const request = Context.getOrUndefined(services, HttpServerRequest.HttpServerRequest)
+    const client = request === undefined ? undefined : clientOf(request)
     return Effect.succeed<HumanGateElicit.Presence>(
-      Option.isSome(client) && client.value.unattended
-        ? { ...options.presence, nobody: whyUnattended(client.value.name) }
+      client?.unattended === true
+        ? { ...options.presence, nobody: whyUnattended(client.name) }
         : options.presence
     )
   })
@@ -217,78 +269,103 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
   /** The server decides everything about a caller except its label, which the client sends. */
   const callerOf = Effect.contextWith((services: Context.Context<McpSchema.McpRequestContext>) => {
     const { clientInfo } = Context.get(services, McpSchema.McpRequestContext)
-    const request = Context.getOption(services, HttpServerRequest.HttpServerRequest)
-    const session = Option.isSome(request) ? request.value.headers["mcp-session-id"] : undefined
+    const request = Context.getOrUndefined(services, HttpServerRequest.HttpServerRequest)
+    const session = request?.headers["mcp-session-id"]
     return Effect.succeed<Caller>({
       surface: "mcp",
-      client: (Option.isSome(request) ? clientOf(request.value)?.name : undefined) ?? options.client,
+      client: (request === undefined ? undefined : clientOf(request)?.name) ?? options.client,
       ...(clientInfo === undefined ? {} : { label: safeLine(`${clientInfo.name} ${clientInfo.version}`, 80) }),
+      ...(options.profile === undefined ? {} : { profile: options.profile }),
       session: session === undefined ? process : sessionName(session)
     })
   })
 
   /** Help works without the server's project too: it is where a caller learns that the project is missing. */
-  const helpWithout = (error: KiwiError, caller: Caller) =>
-    projects.use("")(help("overview", caller)).pipe(
-      Effect.map(({ state, ...rest }) => done({ ...rest, state: { ...state, off: [error.message, ...state.off] } }))
+  const helpWithout = (error: KiwiError, caller: Caller): Run =>
+    Effect.map(
+      help("overview", caller),
+      ({ state, ...rest }) => done({ ...rest, state: { ...state, off: [error.message, ...state.off] } })
     )
 
-  const call = Effect.fnUntraced(function*(tool: ToolName, args: unknown) {
-    const caller = yield* callerOf
-    const gate = yield* HumanGateElicit.make(seals, caller.client, yield* presenceHere)
-    let about: string | undefined
-    let shorten: ShortenNames | undefined
-    const warnings: Array<CallWarning> = []
-    const callId = yield* newCallId
-    const perform = (waits: (time: Duration.Duration) => Effect.Effect<void>) =>
-      Effect.gen(function*() {
-        const first = yield* handlers[tool](args, { caller, callId })
-        about = first.project
-        const key = yield* project.resolve(first.project)
-        if (key === project.own) about = undefined
-        const runShortened = Effect.gen(function*() {
-          shorten = yield* shortenNames(tool === "execute")
-          const { approvalsWait, callsAnswer } = yield* (yield* Settings).current
-          yield* waits(callsAnswer)
-          let { run } = first
-          // Repeated after an answer, as a call of its own.
-          const repeated = Effect.flatMap(newCallId, (id) => handlers[tool](args, { caller, callId: id }))
-          const attempt = Effect.suspend(() => {
-            const now = run
-            run = Effect.flatMap(repeated, (again) => again.run)
-            return now
-          })
-          return yield* withApproval(attempt, caller, Effect.succeed(Duration.toMillis(approvalsWait)))
-        })
-        const answer = yield* projects.use(key)(runShortened).pipe(
-          Effect.provideService(HumanGate, key === project.own ? gate.gate : aboutProject(gate.gate, key)),
-          Effect.catchIf(
-            (error: KiwiError) => tool === "help" && error._tag === "ProjectNotFound",
-            (error) => helpWithout(error, caller)
-          ),
-          Effect.provideService(CallWarnings, { warn: (warning) => Effect.sync(() => warnings.push(warning)) })
-        )
-        return { ...answer, warnings: [...answer.warnings ?? [], ...warnings] }
-      }).pipe(
-        Effect.catch((error: KiwiError) => Effect.succeed({ error, warnings })),
-        Effect.catchCauseIf(
-          (cause) => !Cause.hasInterrupts(cause),
-          (cause) =>
-            Effect.logError(`${tool} failed`, cause).pipe(Effect.as({ error: new InternalError({ tool }), warnings }))
-        )
+  /** Runs a call in its project, again after a person's answer. `waits` is told how long its client waits. */
+  const runApproved = Effect.fnUntraced(function*({ args, caller, handle, seen, tool }: Asked, run: Run, waits: Waits) {
+    seen.shorten = yield* shortenNames(tool === "execute")
+    const { approvalsWait, callsAnswer } = yield* (yield* Settings).current
+    yield* waits(callsAnswer)
+    // Repeated after an answer, as a call of its own unless its client follows it by its id.
+    const renew = Effect.suspend(() => seen.isTold ? Effect.succeed(seen.callId) : newCallId)
+    const repeated = Effect.flatMap(renew, (callId) => {
+      seen.callId = callId
+      return Effect.fromResult(handle(args, { caller, callId }))
+    })
+    let next = run
+    const attempt = Effect.suspend(() => {
+      const now = next
+      next = Effect.flatMap(repeated, (again) => again.run)
+      return now
+    })
+    return yield* withApproval(attempt, caller, Effect.succeed(Duration.toMillis(approvalsWait)))
+  })
+
+  const answerTo = Effect.fnUntraced(function*(asked: Asked, gate: HumanGate["Service"], waits: Waits) {
+    const { args, caller, handle, seen, tool } = asked
+    const { callId, warnings } = seen
+    const { project: path, run } = yield* Effect.fromResult(handle(args, { caller, callId }))
+    seen.about = path
+    const key = yield* project.resolve(path)
+    if (key === project.own) seen.about = undefined
+    const audience: RunInProject.Audience = {
+      gate: key === project.own ? gate : aboutProject(gate, key),
+      warn: (warning) => Effect.sync(() => warnings.push(warning))
+    }
+    const answered = runInProject(key, runApproved(asked, run, waits), audience)
+    const found = yield* tool === "help"
+      ? Effect.catchTag(answered, "ProjectNotFound", (error) => runInProject("", helpWithout(error, caller), audience))
+      : answered
+    return { ...found, warnings: [...found.warnings ?? [], ...warnings] }
+  })
+
+  const outcomeOf = (asked: Asked, gate: HumanGate["Service"], waits: Waits): Effect.Effect<Outcome> => {
+    const { seen: { warnings }, tool } = asked
+    return answerTo(asked, gate, waits).pipe(
+      Effect.catch((error: KiwiError) => Effect.succeed({ error, warnings })),
+      Effect.catchCauseIf(
+        (cause) => !Cause.hasInterrupts(cause),
+        (cause) =>
+          Effect.logError(`${tool} failed`, cause).pipe(Effect.as({ error: new InternalError({ tool }), warnings }))
       )
-    const show = (outcome: Effect.Success<ReturnType<typeof perform>>) =>
-      toCallToolResult(outcome, about, shorten).structuredContent as Schema.JsonObject
+    )
+  }
+
+  const callAs = Effect.fnUntraced(function*(tool: ToolName, handle: Handler, args: unknown) {
+    const caller = yield* callerOf
+    const { gate, question } = yield* HumanGateElicit.make(seals, caller.client, yield* presenceHere)
+    const seen: Seen = {
+      about: undefined,
+      shorten: undefined,
+      warnings: [],
+      callId: yield* newCallId,
+      isTold: false
+    }
+    const asked: Asked = { tool, handle, args, caller, seen }
+    const tellId = () => {
+      seen.isTold = true
+      return seen.callId
+    }
+    const show = (outcome: Outcome) => toCallToolResult(outcome, seen).structuredContent as Schema.JsonObject
     const outcome = tool === "execute"
       ? yield* Effect.map(
-        long.follow(scope, { caller, callId, run: perform, show }),
-        ({ answer, output }) => answer ?? { status: "running", data: { call_id: callId, output, note: howToFollow } }
+        long.follow(scope, { caller, run: (waits) => outcomeOf(asked, gate, waits), show, tellId }),
+        ({ answer, running }) => answer ?? { status: "running", data: { ...running, note: howToFollow } }
       )
-      : yield* perform(() => Effect.void)
+      : yield* outcomeOf(asked, gate, () => Effect.void)
     return "error" in outcome && outcome.error._tag === "HumanRequired"
-      ? gate.question() ?? toCallToolResult(outcome, about, shorten)
-      : toCallToolResult(outcome, about, shorten)
+      ? question() ?? toCallToolResult(outcome, seen)
+      : toCallToolResult(outcome, seen)
   })
+  const call = (tool: ToolName, args: unknown) => callAs(tool, handlers[tool], args)
+  const callExposed = (target: ExposedTarget, args: unknown) => callAs("execute", exposed(target), args)
+
   /** Answers a prompt: the directive's steps, as one message. */
   const follow: FollowPrompt = Effect.fn("mcp.follow")(function*(name, parameters) {
     const caller = yield* callerOf
@@ -332,5 +409,5 @@ export const make = Effect.fnUntraced(function*(project: CallProject, options: E
     return yield* Effect.flatMap(callerOf, (caller) => projects.use(key)(Resources.readOutput(uri, caller)))
   }, (read, uri) => answerRead(uri, read))
 
-  return { call, follow, readItem, readOutput }
+  return { call, callExposed, follow, readItem, readOutput }
 })

@@ -29,7 +29,8 @@ const makeOutput = () => {
 
 export interface LongCall<A, R> {
   readonly caller: Caller
-  readonly callId: string
+  /** The id that the audit has for the call, for its client: once told, it does not change. */
+  readonly tellId: () => string
   /** Runs the call. It says how long the client waits as soon as that is known. */
   readonly run: (waits: (time: Duration.Duration) => Effect.Effect<void>) => Effect.Effect<A, never, R>
   /** The answer as data, for a client that asks for it later. */
@@ -44,8 +45,11 @@ export const make = () => {
   const running = new BoundedMap<string, Followed>(mostCalls)
   const keyOf = ({ client, session }: Caller, callId: string) => `${client}\0${session}\0${callId}`
 
-  /** Its answer or, once its client has waited long enough, what it has said. The scope ends it if it still runs. */
-  const follow = Effect.fnUntraced(function*<A, R>(scope: Scope.Scope, { callId, caller, run, show }: LongCall<A, R>) {
+  /**
+   * Its answer or, once its client has waited long enough, its id and what it has said. The scope ends it if it still
+   * runs.
+   */
+  const follow = Effect.fnUntraced(function*<A, R>(scope: Scope.Scope, { caller, run, show, tellId }: LongCall<A, R>) {
     const output = makeOutput()
     const outer = yield* CallEvents
     const time = yield* Deferred.make<Duration.Duration>()
@@ -63,12 +67,15 @@ export const make = () => {
       }),
       Effect.forkIn(scope, { startImmediately: true })
     )
+    const early = fiber.pollUnsafe()
+    if (early !== undefined) return { answer: yield* early, output: "" }
     const late = Effect.as(Effect.flatMap(Deferred.await(time), Effect.sleep), undefined)
     const done = yield* Effect.raceFirst(Fiber.await(fiber), late).pipe(
       Effect.onInterrupt(() => Fiber.interrupt(fiber))
     )
-    if (done !== undefined) return { answer: yield* done, output: "" }
+    if (done !== undefined) return { answer: yield* done }
     answered = true
+    const callId = tellId()
     running.set(keyOf(caller, callId), {
       session: caller.session,
       output: output.said,
@@ -82,7 +89,7 @@ export const make = () => {
         ),
       stop: Effect.asVoid(Fiber.interrupt(fiber))
     })
-    return { answer: undefined, output: output.said() }
+    return { running: { call_id: callId, output: output.said() } }
   })
 
   /** Stops the calls of a session that ended. */

@@ -2,6 +2,7 @@
 // gate, and leave one entry in the audit.
 import { Effect } from "effect"
 import type * as McpSchema from "effect/ai/McpSchema"
+import { findListed } from "../../layers/permission/profile/callerProfile.ts"
 import type { Caller } from "../../services/call/Caller.ts"
 import type { ItemLocation } from "../../services/item/Item.ts"
 import { ItemIdInvalid } from "../../services/item/ItemErrors.ts"
@@ -31,7 +32,10 @@ export const readItem = Effect.fnUntraced(function*(uri: string, caller: Caller)
       ]
     },
     isType(type)
-      ? Effect.map(store.find({ id, type }), ({ location }) => ({ action: { _tag: "Load", item: location } as const }))
+      ? Effect.map(
+        findListed(caller, { id, type }),
+        ({ location }) => ({ action: { _tag: "Load", item: location } as const })
+      )
       : Effect.fail(new ItemIdInvalid({ id: uri })),
     Effect.fnUntraced(function*({ action: { item: location } }) {
       const trust = yield* (yield* ProjectTrust).state

@@ -1,11 +1,18 @@
 // What `kiwi serve` runs: the server over stdio until its client disconnects, or over HTTP until a signal stops it.
-import { Console, Effect, Layer, Logger, Redacted, Scope } from "effect"
+import { Console, Effect, Layer, Logger, Redacted, References, Scope } from "effect"
 import * as McpServer from "effect/ai/McpServer"
 import { Outbound } from "../../services/outbound/Outbound.ts"
 import * as Server from "./server.ts"
 import { isEveryAddress } from "./transport/hosts.ts"
 import { httpProtocols, stdioProtocols } from "./transport/protocols.ts"
 import * as Stdio from "./transport/stdio.ts"
+
+/** A server logs to stderr. It records no spans: nothing would read them, and each call would have two. */
+const asServer = <A, E, R>(server: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  server.pipe(
+    Effect.provideService(Logger.LogToStderr, true),
+    Effect.provideService(References.TracerEnabled, false)
+  )
 
 /**
  * Nothing else may read stdin or write to stdout: both belong to the protocol. Succeeds when the client has
@@ -17,7 +24,7 @@ export const serveStdio = Effect.fn("serveStdio")(
     const server = McpServer.layer({ ...Server.serverInfo, protocols: stdioProtocols, registrations })
     yield* Stdio.serve(server, { input: options.input, output: options.output, before: gate })
   },
-  Effect.provideService(Logger.LogToStderr, true)
+  asServer
 )
 
 export interface ServeHttpOptions extends Server.ServerOptions {
@@ -40,6 +47,8 @@ export const serveHttp = Effect.fn("serveHttp")(
     const token = options.noAuth ? undefined : made ?? options.token
     if (token !== undefined) yield* Http.checkToken(token)
     const { endSession, gate, notices, registrations } = yield* Server.make(options)
+    const { makeAnswer } = yield* Effect.promise(() => import("./approvalRoute.ts"))
+    const answer = yield* makeAnswer(options.project)
     const outbound = yield* Outbound
     const scope = yield* Effect.scope
     const listening = (url: string) =>
@@ -61,11 +70,11 @@ export const serveHttp = Effect.fn("serveHttp")(
         yield* Console.error(`KIWI_MCP_URL=${url}`)
       })
     const server = Http.layer(
-      { info: Server.serverInfo, protocols: httpProtocols, registrations, gate, notices, endSession },
+      { info: Server.serverInfo, protocols: httpProtocols, registrations, gate, notices, endSession, answer },
       { host: options.host, port: options.port, allowedHosts: options.allowedHosts, token, listening }
     )
     return yield* Layer.launch(server)
   },
   Effect.scoped,
-  Effect.provideService(Logger.LogToStderr, true)
+  asServer
 )

@@ -21,6 +21,8 @@ export interface ServerOptions {
   readonly client: string
   /** How the server was started: by an agent, in a tool's call, or by a person. */
   readonly presence: Presence
+  /** The profile of this server's clients. It has to exist. */
+  readonly profile?: string | undefined
 }
 
 export const serverInfo = { name: "kiwi", version, instructions }
@@ -34,7 +36,7 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   const long = LongCalls.make()
   const ready = yield* Deferred.make<Catalog.Catalog>()
   const gate: ListGate = {
-    methods: Catalog.listMethods,
+    methods: options.profile === undefined ? Catalog.listMethods : new Set([...Catalog.listMethods, "tools/list"]),
     // A list request does not wait longer for a project that is slow to open.
     effect: Deferred.await(ready).pipe(
       Effect.flatMap((catalog) => catalog.refresh),
@@ -44,12 +46,12 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
   }
   const registrations = Layer.effectDiscard(Effect.gen(function*() {
     const server = yield* McpServer.McpServer
-    const project = yield* CallProject.make(options.project)
+    const project = yield* CallProject.make(options.project, options.profile !== undefined)
+    const context = yield* Effect.context<Projects | Scope.Scope>()
     // Loaded by the first call: a session starts without the modules of the use cases.
     const edge = yield* Effect.cached(
       Effect.promise(() => import("./edge.ts")).pipe(
-        Effect.flatMap((Edge) => Edge.make(project, options, long)),
-        Effect.provideContext(yield* Effect.context<Projects | Scope.Scope>()),
+        Effect.flatMap((Edge) => Edge.make(project, options, long, context)),
         // Otherwise an interruption of the first caller would be cached.
         Effect.uninterruptible
       )
@@ -61,12 +63,25 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
         handle: (args) => withProgress(server.notifications)(Effect.flatMap(edge, ({ call }) => call(tool.name, args)))
       })
     }
+    const openProfile = Effect.fnUntraced(function*(profile: string) {
+      const Exposed = yield* Effect.promise(() => import("./exposed.ts"))
+      const made = yield* Exposed.make(
+        project,
+        { client: options.client, profile },
+        (target, args) => Effect.flatMap(edge, ({ callExposed }) => callExposed(target, args)),
+        notices
+      )
+      // A client that knows the names may call them before it lists them.
+      yield* Effect.ignore(made.update)
+      return made
+    })
+    const profile = options.profile === undefined ? undefined : yield* openProfile(options.profile)
     const uses: Catalog.Uses = {
       follow: (name, parameters) => Effect.flatMap(edge, ({ follow }) => follow(name, parameters)),
       readItem: (uri) => Effect.flatMap(edge, ({ readItem }) => readItem(uri)),
       readOutput: (uri) => Effect.flatMap(edge, ({ readOutput }) => readOutput(uri))
     }
-    yield* Deferred.succeed(ready, yield* Catalog.make(project, uses, notices))
+    yield* Deferred.succeed(ready, yield* Catalog.make(project, uses, notices, profile))
   }))
   return { gate, notices, registrations, endSession: (id: string) => long.end(LongCalls.sessionName(id)) }
 })

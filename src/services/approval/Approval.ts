@@ -33,6 +33,8 @@ export const Approval = Schema.Struct({
   /** The call that asked. */
   call: Schema.String,
   caller: Caller,
+  /** The process that filed it, as long as the caller's session is one of that process. */
+  pid: Schema.optionalKey(Schema.Int),
   /** "run tool deploy" */
   what: Schema.String,
   asks: Schema.Array(AskedAccess),
@@ -57,7 +59,9 @@ export const Approval = Schema.Struct({
   /** The call that used the answer. */
   spent: Schema.optionalKey(Schema.Struct({ call: Schema.String, at: Schema.Int })),
   /** The caller has been told that it expired. */
-  told: Schema.optionalKey(Schema.Literal(true))
+  told: Schema.optionalKey(Schema.Literal(true)),
+  /** A person closed the question without an answer. It waits, and takes no place from other requests. */
+  dismissed: Schema.optionalKey(Schema.Literal(true))
 })
 export type Approval = typeof Approval.Type
 
@@ -67,10 +71,10 @@ export type Approvals = ReadonlyArray<Approval>
 /** A request without what the store adds. */
 export type NewApproval = Pick<
   Approval,
-  "id" | "call" | "caller" | "what" | "asks" | "details" | "unreadable" | "digest"
+  "id" | "call" | "caller" | "pid" | "what" | "asks" | "details" | "unreadable" | "digest"
 >
 
-/** How many requests of one caller wait at most. */
+/** How many requests of one caller wait at most; beside them, as many that a person has dismissed. */
 export const waitingAtMost = 20
 
 /** How long a finished request is shown, in milliseconds, and how many of them. */
@@ -116,14 +120,15 @@ export type Claim =
   | { readonly _tag: "Full"; readonly waiting: number }
 
 /**
- * Uses up an answer for exactly this request, or files it. The same request while one waits is that one. `approvals`
- * are settled, `life` is in milliseconds.
+ * Uses up an answer for exactly this request, or files it. The same request while one waits is that one; if its session
+ * has ended, it is the repeating session's from then on. `approvals` are settled, `life` is in milliseconds.
  */
 export const claim = (
   approvals: Approvals,
   request: NewApproval,
   now: number,
-  life: number
+  life: number,
+  hasEnded: (approval: Approval) => boolean
 ): readonly [Claim, Approvals] => {
   const replace = (from: Approval, to: Approval) => approvals.map((one) => one === from ? to : one)
   const mine = approvals.filter((one) => one.digest === request.digest && isSameCaller(one.caller, request.caller))
@@ -134,7 +139,10 @@ export const claim = (
   }
   const pending = mine.find(({ state }) => state === "pending")
   if (pending !== undefined && covers(pending, request.asks)) {
-    return [{ _tag: "Pending", approval: pending }, approvals]
+    if (!hasEnded(pending)) return [{ _tag: "Pending", approval: pending }, approvals]
+    const { call, caller, details, pid } = request
+    const adopted: Approval = { ...pending, call, caller, details, ...(pid === undefined ? {} : { pid }) }
+    return [{ _tag: "Pending", approval: adopted }, replace(pending, adopted)]
   }
   const rejected = mine.findLast((one) => one.state === "rejected" && isInTime(one, now))
   if (rejected !== undefined) return [{ _tag: "Rejected", approval: rejected }, approvals]
@@ -144,10 +152,24 @@ export const claim = (
   }
   // What was shown is not what is asked now.
   const rest = approvals.filter((one) => one !== pending)
-  const waiting = rest.filter((one) => one.state === "pending" && isSameCaller(one.caller, request.caller)).length
+  const waiting =
+    rest.filter((one) => one.state === "pending" && one.dismissed !== true && isSameCaller(one.caller, request.caller))
+      .length
   if (waiting >= waitingAtMost) return [{ _tag: "Full", waiting }, approvals]
   const filed: Approval = { ...request, at: now, until: now + life, state: "pending" }
   return [{ _tag: "Pending", approval: filed }, [...rest, filed]]
+}
+
+/** A person closed the question without an answer. The caller's oldest dismissed request goes if there are too many. */
+export const dismiss = (approvals: Approvals, id: string): Approvals => {
+  const at = approvals.findIndex((one) => one.id === id && one.state === "pending" && one.dismissed !== true)
+  const found = approvals[at]
+  if (found === undefined) return approvals
+  const others = approvals.filter((one) =>
+    one.state === "pending" && one.dismissed === true && isSameCaller(one.caller, found.caller)
+  )
+  const oldest = others.length >= waitingAtMost ? others[0] : undefined
+  return approvals.with(at, { ...found, dismissed: true }).filter((one) => one !== oldest)
 }
 
 const grants = (answer: ApprovalAnswer): boolean => answer !== "no" && answer !== "never"
@@ -162,12 +184,15 @@ export const denialsOf = (asks: ReadonlyArray<AskedAccess>): ReadonlyArray<strin
   ...new Set(asks.flatMap(({ denial }) => denial ?? []))
 ]
 
-/** The answers that a request can get. A command is a session of its own, so `session` would mean nothing there. */
-export const answersOf = ({ asks, caller }: Approval): ReadonlyArray<ApprovalAnswer> => [
+/**
+ * The answers that a request can get. A command is a session of its own, so `session` would mean nothing there, nor
+ * after the session has ended.
+ */
+export const answersOf = ({ asks, caller }: Approval, hasEnded = false): ReadonlyArray<ApprovalAnswer> => [
   "once",
   ...(offersOf(asks).length === 0
     ? []
-    : caller.surface === "cli"
+    : caller.surface === "cli" || hasEnded
     ? ["always" as const]
     : ["session", "always"] as const),
   "no",
@@ -200,6 +225,22 @@ export const record = (
       : one
   )
 }
+
+/** Why a request cannot get an answer that others can. */
+export const whyNot = (answer: ApprovalAnswer, { caller }: Approval, hasEnded: boolean): string => {
+  if (answer === "never") return "no rule can name exactly what it asks, so there is nothing to make"
+  if (answer === "session" && hasEnded) return "the session that asked has ended, so a rule for it would allow nothing"
+  if (answer === "session" && caller.surface === "cli") return "a command is a session of its own"
+  return "no rule can be made of it: it can be allowed only once"
+}
+
+/** Refuses requests that wait, all by one act. */
+export const refuseAll = (approvals: Approvals, ids: ReadonlySet<string>, by: string, now: number, life: number) =>
+  approvals.map((one): Approval =>
+    one.state === "pending" && ids.has(one.id)
+      ? { ...one, state: "rejected", answered: { answer: "no", rules: [], by, at: now }, until: now + life }
+      : one
+  )
 
 /** Requests that one answer settles, together: the first stands for all. */
 export const together = (approvals: Approvals): ReadonlyArray<readonly [Approval, ...ReadonlyArray<Approval>]> => {

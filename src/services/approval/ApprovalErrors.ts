@@ -81,7 +81,7 @@ export class ApprovalsFull extends Schema.TaggedError<ApprovalsFull>()("Approval
     return `A person has to agree first, and ${waitingAtMost} requests of this caller wait already: ${this.what}`
   }
   get remediation() {
-    return "Ask the person to answer some of them: kiwi inbox"
+    return "Ask the person to answer them: kiwi inbox; or to refuse all of them: kiwi reject --all"
   }
   get retryable() {
     return true

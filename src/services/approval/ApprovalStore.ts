@@ -55,6 +55,12 @@ export interface ApprovalQuestion {
   readonly question: HumanRequest
 }
 
+/** A question to a person about every request that waits. */
+export interface RefusalQuestion {
+  readonly approvals: ReadonlyArray<Approval>
+  readonly question: HumanRequest
+}
+
 type AnswerError = ApprovalNotFound | ApprovalClosed | ApprovalsUnavailable | AnswerRefused
 
 export class ApprovalStore extends Context.Service<ApprovalStore, {
@@ -73,4 +79,13 @@ export class ApprovalStore extends Context.Service<ApprovalStore, {
     act: HumanAct,
     options?: AnswerOptions
   ) => Effect.Effect<Approval, AnswerError | HumanRequired | WriteRefused>
+  /** The question whether to refuse all that waits, or all of one session. */
+  readonly proposeRefusal: (session?: string) => Effect.Effect<RefusalQuestion, ApprovalNotFound | ApprovalsUnavailable>
+  /** Refuses exactly what `proposeRefusal` showed. Returns how many. */
+  readonly refuse: (
+    act: HumanAct,
+    session?: string
+  ) => Effect.Effect<number, ApprovalNotFound | ApprovalsUnavailable | HumanRequired>
+  /** A person closed the question about a request, and gave no answer. */
+  readonly dismiss: (id: string) => Effect.Effect<void, ApprovalsUnavailable>
 }>()("kiwi/services/approval/ApprovalStore") {}

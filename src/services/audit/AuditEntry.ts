@@ -11,6 +11,7 @@ export const AuditCaller = Schema.Struct({
   surface: Schema.String,
   client: Schema.String,
   label: Schema.optionalKey(Schema.String),
+  profile: Schema.optionalKey(Schema.String),
   session: Schema.String
 })
 
@@ -107,7 +108,12 @@ export const AuditResult = Schema.Struct({
   /** The request that a person was asked, and how they answered, if they have. */
   approval: Schema.optionalKey(Schema.Struct({ id: Schema.String, by: Schema.optionalKey(Schema.String) })),
   isolation: Schema.optionalKey(Schema.String),
-  error: Schema.optionalKey(Schema.Struct({ code: Schema.String, message: Schema.String })),
+  error: Schema.optionalKey(Schema.Struct({
+    code: Schema.String,
+    message: Schema.String,
+    /** If it was denied: the rule with which a person would allow it. */
+    allow: Schema.optionalKey(Schema.String)
+  })),
   duration_ms: Schema.Finite
 })
 

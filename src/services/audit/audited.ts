@@ -43,33 +43,42 @@ export interface Audited<A, E, Lost = E> {
 const toExit = <A, E>(effect: Effect.Effect<A, E>): Effect.Effect<Exit.Exit<A, E>> =>
   Exit.isExit(effect) ? Effect.succeed(effect as Exit.Exit<A, E>) : Effect.exit(effect)
 
-/** Does nothing if the request cannot be recorded. */
-export const audited = <A, E extends KiwiError, R, E2 = never>(
+/** `body` may be interrupted, the rest may not. */
+const record = Effect.fnUntraced(function*<A, E extends KiwiError, R, E2>(
   audit: AuditLog["Service"],
   request: Request,
   { ended, ending, lost }: Audited<A, E, E2>,
   body: Effect.Effect<A, E, R>
+) {
+  const startedAt = yield* Clock.currentTimeMillis
+  yield* audit.append({ kind: "request", ...request })
+  const ran = yield* Effect.exit(body)
+  const endedAt = yield* Clock.currentTimeMillis
+  const exit = ended === undefined ? ran : yield* toExit(ended(ran, endedAt))
+  const { approval, isolation, jti, rule, secrets, subject } = ending()
+  const recorded = yield* Effect.result(audit.append({
+    kind: "result",
+    call: request.call,
+    ...(request.operation === "run" ? {} : { operation: request.operation }),
+    subject,
+    ...(rule === undefined ? {} : { rule }),
+    ...(approval === undefined ? {} : { approval }),
+    ...(jti === undefined ? {} : { jti }),
+    ...outcomeOf(exit),
+    ...(isolation === undefined ? {} : { isolation }),
+    duration_ms: endedAt - startedAt
+  }, secrets))
+  return Exit.isSuccess(exit) && Result.isFailure(recorded)
+    ? yield* lost(exit.value, recorded.failure)
+    : yield* exit
+})
+
+/** Does nothing if the request cannot be recorded. */
+export const audited = <A, E extends KiwiError, R, E2 = never>(
+  audit: AuditLog["Service"],
+  request: Request,
+  handled: Audited<A, E, E2>,
+  body: Effect.Effect<A, E, R>
 ): Effect.Effect<A, E | E2 | AuditUnavailable, R> =>
-  Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
-    const startedAt = yield* Clock.currentTimeMillis
-    yield* audit.append({ kind: "request", ...request })
-    const ran = yield* Effect.exit(restore(body))
-    const endedAt = yield* Clock.currentTimeMillis
-    const exit = ended === undefined ? ran : yield* toExit(ended(ran, endedAt))
-    const { approval, isolation, jti, rule, secrets, subject } = ending()
-    const recorded = yield* Effect.result(audit.append({
-      kind: "result",
-      call: request.call,
-      ...(request.operation === "run" ? {} : { operation: request.operation }),
-      subject,
-      ...(rule === undefined ? {} : { rule }),
-      ...(approval === undefined ? {} : { approval }),
-      ...(jti === undefined ? {} : { jti }),
-      ...outcomeOf(exit),
-      ...(isolation === undefined ? {} : { isolation }),
-      duration_ms: endedAt - startedAt
-    }, secrets))
-    return Exit.isSuccess(exit) && Result.isFailure(recorded)
-      ? yield* lost(exit.value, recorded.failure)
-      : yield* exit
-  }))
+  // A generator function that is made at each call costs V8 several microseconds, so `record` is made once.
+  Effect.uninterruptibleMask((restore) => record(audit, request, handled, restore(body)))

@@ -4,6 +4,7 @@ import type { Redacted, Schema } from "effect"
 import { isJsonArray } from "../schema/json.ts"
 import type { AuditExpired, AuditOpened, AuditRecord, AuditSealed } from "./AuditEntry.ts"
 import { redactParameters, redactText, redactWords } from "./redaction.ts"
+import { redactUrls } from "./urlSecrets.ts"
 
 /** Bytes of a line, newline included. */
 export const maxLine = 65_536
@@ -23,16 +24,21 @@ type Secrets = ReadonlyArray<Redacted.Redacted<string>>
 
 /** Ids and digests are not redacted by value: that would hide what ran. */
 const redacted = (record: AuditRecord, secrets: Secrets): AuditRecord => {
+  const clean = (text: string) => redactUrls(redactText(text, secrets))
   switch (record.kind) {
     case "request":
       return { ...record, parameters: redactParameters(record.parameters, secrets) }
     case "result":
-      return secrets.length === 0 ? record : {
+      return {
         ...record,
-        ...(record.rule === undefined ? {} : { rule: redactText(record.rule, secrets) }),
-        ...(record.error === undefined
-          ? {}
-          : { error: { code: record.error.code, message: redactText(record.error.message, secrets) } })
+        ...(record.rule === undefined ? {} : { rule: clean(record.rule) }),
+        ...(record.error === undefined ? {} : {
+          error: {
+            code: record.error.code,
+            message: clean(record.error.message),
+            ...(record.error.allow === undefined ? {} : { allow: clean(record.error.allow) })
+          }
+        })
       }
     case "read":
       return {
@@ -41,7 +47,7 @@ const redacted = (record: AuditRecord, secrets: Secrets): AuditRecord => {
         ...(record.filters === undefined ? {} : { filters: redactParameters(record.filters, secrets) })
       }
     case "act":
-      return { ...record, title: redactText(record.title, secrets) }
+      return { ...record, title: clean(record.title) }
   }
 }
 

@@ -6,8 +6,9 @@ import type { Schema } from "effect"
 import * as Base64 from "effect/encoding/Base64"
 import { isJsonArray } from "../schema/json.ts"
 import { isSecretKey } from "./secretNames.ts"
+import { mark, redactUrls } from "./urlSecrets.ts"
 
-export const mark = "‹redacted›"
+export { mark } from "./urlSecrets.ts"
 
 /** Deeper values are cut off: nobody reads them, and a recursive walk would overflow the stack. */
 const maxDepth = 64
@@ -42,14 +43,23 @@ const base64Forms = (value: string): ReadonlyArray<string> => {
   })
 }
 
+/** As `encodeURIComponent`, RFC 3986 and HTML's forms have it. */
 const percentForms = (value: string): ReadonlyArray<string> => {
   const component = encodeURIComponent(value.toWellFormed())
-  const strict = component.replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
-  return [component, strict].flatMap((text) => [
+  const encode = (c: string) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`
+  return [component, component.replace(/[!'()*]/g, encode), component.replace(/[!'()~]/g, encode)].flatMap((text) => [
     text,
     text.replaceAll("%20", "+"),
     text.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase())
   ])
+}
+
+/** The value, and that in JSON, in a URL, in JSON within JSON or a URL, and in the Base64 of each. */
+const encodedForms = (value: string): ReadonlyArray<string> => {
+  const json = jsonForms(value)
+  const texts = [value, ...json, ...percentForms(value), ...json.flatMap(jsonForms), ...json.flatMap(percentForms)]
+  const base64 = [value, json[0]!, encodeURIComponent(value.toWellFormed())].flatMap(base64Forms)
+  return [...new Set([...texts, ...base64, ...base64.flatMap(percentForms)])]
 }
 
 const remembered = new WeakMap<Redacted.Redacted<string>, ReadonlyArray<string>>()
@@ -58,9 +68,7 @@ const formsOf = (secret: Redacted.Redacted<string>): ReadonlyArray<string> => {
   const known = remembered.get(secret)
   if (known !== undefined) return known
   const value = Redacted.value(secret)
-  const forms = value.length < minLength
-    ? []
-    : [...new Set([value, ...jsonForms(value), ...base64Forms(value), ...percentForms(value)])]
+  const forms = value.length < minLength ? [] : encodedForms(value)
   remembered.set(secret, forms)
   return forms
 }
@@ -191,7 +199,8 @@ const namesSecret = (value: Schema.JsonObject): boolean =>
   [value["name"], value["key"]].some((name) => typeof name === "string" && isSecretKey(name))
 
 const walk = (value: Schema.Json, patterns: ReadonlyArray<string>, byKey: boolean, depth: number): Schema.Json => {
-  if (typeof value === "string") return replaceAll(value, patterns)
+  const redact = (text: string) => byKey ? redactUrls(replaceAll(text, patterns)) : replaceAll(text, patterns)
+  if (typeof value === "string") return redact(value)
   if (typeof value !== "object" || value === null) return value
   if (depth >= maxDepth) return tooDeep
   if (isJsonArray(value)) return value.map((item) => walk(item, patterns, byKey, depth + 1))
@@ -199,7 +208,7 @@ const walk = (value: Schema.Json, patterns: ReadonlyArray<string>, byKey: boolea
   // fromEntries defines each key, `__proto__` included, and never assigns.
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
-      replaceAll(key, patterns),
+      redact(key),
       byKey && holdsSecret(inner) && (isSecretKey(key) || (pair && key === "value"))
         ? mark
         : walk(inner, patterns, byKey, depth + 1)
@@ -217,7 +226,7 @@ export const redactText = (text: string, secrets: Secrets): string =>
 export const redactValue = (value: Schema.Json, secrets: Secrets): Schema.Json =>
   secrets.length === 0 ? value : walk(value, patternsOf(secrets), false, 0)
 
-/** Redacts by value, and the whole value under a key that names a secret. */
+/** Redacts by value, the whole value under a key that names a secret, and what URLs carry. */
 export const redactParameters = (value: Schema.Json, secrets: Secrets): Schema.Json =>
   walk(value, patternsOf(secrets), true, 0)
 
@@ -225,9 +234,9 @@ export const redactParameters = (value: Schema.Json, secrets: Secrets): Schema.J
 const namedValue =
   /(?<![\w.-])((?:--([\w.-]{1,64})\s+|([\w.-]{1,64})["']?\s*[=:]\s*(?:(?:basic|bearer)\s+)?))("[^"]*"|'[^']*'|\S+)/gi
 
-/** Redacts by value, and what follows the name of a secret in text that a person or program wrote. */
+/** Redacts by value, what URLs carry, and what follows a secret's name in text that a person or program wrote. */
 export const redactWords = (text: string, secrets: Secrets): string =>
-  redactText(text, secrets).replace(
+  redactUrls(redactText(text, secrets)).replace(
     namedValue,
     (whole: string, before: string, option: string | undefined, name: string | undefined) =>
       isSecretKey(option ?? name ?? "") ? before + mark : whole

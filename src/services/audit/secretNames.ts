@@ -31,7 +31,9 @@ const endings = [
   "refreshtokens"
 ]
 
-const whole: ReadonlySet<string> = new Set(["auth", "basicauth", "pass", "passwords", "pat", "dsn"])
+const whole: ReadonlySet<string> = new Set(
+  ["auth", "basicauth", "pass", "passwords", "pat", "dsn", "sig", "xamzsignature", "xgoogsignature"]
+)
 
 /** Suffixes after the name proper: `password_confirmation`, `token_value`, `private_key_pem`, `password2`. */
 const trailer = /(?:confirmation|confirm|again|repeat|value|text|plaintext|base64|b64|hex|pem|hash|[0-9]{1,4})$/
@@ -41,7 +43,7 @@ const harmless =
   /^(?:max|min|num|total|per|eos|bos|pad|unk|mask|stop|start|end|next|prev|previous|page|nextpage|continuation|cancellation)token$/
 
 /** A fast filter: every name above contains one of these, and most keys contain none. */
-const hint = /pass|pwd|token|secret|auth|key|cookie|credential|bearer|jwt|pat|dsn/
+const hint = /pass|pwd|token|secret|auth|key|cookie|credential|bearer|jwt|pat|dsn|sig/
 
 const beyondAscii = /[\u0080-\uffff]/
 

@@ -11,6 +11,8 @@ export const Caller = Schema.Struct({
   client: Schema.String,
   /** The client's own name: shown, but not trusted. */
   label: Schema.optionalKey(Schema.String),
+  /** The profile that its surface was started with: it sees and runs only what is in it. */
+  profile: Schema.optionalKey(Schema.String),
   /** Identifies one connection, one command or one embedded runtime. */
   session: Schema.String
 })

@@ -11,10 +11,18 @@ export const Client = Schema.Struct({
   name: ClientName,
   /** Nobody sits in front of it: it is never asked a question. */
   unattended: Schema.Boolean,
+  /** Its token answers requests that wait for a person, and does nothing else. */
+  approver: Schema.optionalKey(Schema.Literal(true)),
   /** When it was added, ISO 8601. */
   added: Schema.String
 })
 export type Client = typeof Client.Type
+
+/** `unattended`: nobody is asked there. `approver`: its token only answers requests. */
+export type ClientRole = "attended" | "unattended" | "approver"
+
+export const whyApprover = (name: string): string =>
+  `the client ${name} was added as approver: it answers requests, and makes no calls`
 
 export const whyUnattended = (name: string): string =>
   `the client ${name} was added as unattended: nobody sits in front of it`
@@ -69,12 +77,12 @@ export class Clients extends Context.Service<Clients, {
   readonly named: (name: string) => Effect.Effect<Client | undefined>
   readonly proposeAdd: (
     name: string,
-    unattended: boolean
+    role: ClientRole
   ) => Effect.Effect<HumanRequest, ClientNameRefused | ClientsUnbelieved>
   /** Makes a token of 256 bits and returns it, this one time: only its hash is kept. */
   readonly add: (
     name: string,
-    unattended: boolean,
+    role: ClientRole,
     act: HumanAct
   ) => Effect.Effect<
     Redacted.Redacted<string>,

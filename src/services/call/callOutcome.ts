@@ -15,7 +15,7 @@ export interface CallOutcome {
   readonly rule?: string
   /** The request that a person was asked. */
   readonly approval?: { readonly id: string }
-  readonly error?: { readonly code: string; readonly message: string }
+  readonly error?: { readonly code: string; readonly message: string; readonly allow?: string }
 }
 
 export const outcomeOf = (exit: Exit.Exit<unknown, KiwiError>): CallOutcome => {
@@ -28,7 +28,11 @@ export const outcomeOf = (exit: Exit.Exit<unknown, KiwiError>): CallOutcome => {
       // A program's own error may have another field with that name.
       ...(inner.refusal !== undefined && typeof inner.rule === "string" ? { rule: inner.rule } : {}),
       ...(typeof inner.approval === "string" ? { approval: { id: inner.approval } } : {}),
-      error: { code: codeOf(inner), message: failure.message }
+      error: {
+        code: codeOf(inner),
+        message: failure.message,
+        ...(inner.refusal !== undefined && typeof inner.allow === "string" ? { allow: inner.allow } : {})
+      }
     }
   }
   return Cause.hasInterrupts(exit.cause)

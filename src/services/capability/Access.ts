@@ -14,6 +14,8 @@ export interface PathAccess {
    * root), otherwise absolute. Of a file that does not exist yet: the real path of its folder, and its name.
    */
   readonly path: string
+  /** It is about everything below the folder too. Rules that ask or deny for something below then ask. */
+  readonly below?: true
 }
 
 /** What a tool's signed config names, and not its caller: a rule may deny it or ask about it, and none has to allow it. */
@@ -31,6 +33,12 @@ export interface CommandAccess extends BySigner {
   readonly text: string
   /** Why the words are not known: "it has a command substitution". */
   readonly opaque?: string
+  /** If it is opaque: the program and arguments as far as they can be read. Only rules that restrict look at it. */
+  readonly partly?: ReadonlyArray<string | undefined>
+  /** What it opens because of its arguments, if that is all that it does: decided beside it. */
+  readonly opens?: ReadonlyArray<Access>
+  /** A person has let the tool run it without a sandbox, whether or not there is one. */
+  readonly unconfined?: true
 }
 
 /** A server. */

@@ -32,6 +32,8 @@ export interface KiwiError {
   readonly approval?: string | undefined
   /** Name of the rule that refuses, for the audit. */
   readonly rule?: string | undefined
+  /** The rule with which a person would allow what was refused, for the audit. */
+  readonly allow?: string | undefined
   /** The state that search shows for an item with this error, unless it is refused. Default: `invalid`. */
   readonly itemState?: "missing_command" | undefined
   /** The problem in a word or two, for a table: "not locked". Default: the state. */

@@ -76,17 +76,30 @@ export const keepArguments = (parameters: Schema.JsonObject): string =>
       : cut(parameters, { characters: keptOfAll, values: keptValues })
   )
 
+/** Arguments by these names only tell one try from another. */
+const nonceName =
+  /^(?:_|cb|ts|nonce|timestamp|attempts?|retry|retries|try|tries|iteration|counter|seq|sequence|(?:request|correlation|trace|span|invocation|idempotency)_?(?:id|key)|cache_?buster)$/i
+
+/** A number, a UUID, a digest, or a point in time to the second. */
+const nonce =
+  /^(?:-?\d+(?:\.\d+)?|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32,}|\d{4}-\d\d-\d\dt\d\d:\d\d(?::\d\d.*)?)$/i
+
 /** How often each word occurs. */
 type Words = ReadonlyMap<string, number>
 
-const addWords = (words: Map<string, number>, path: string, value: Schema.Json): void => {
-  const add = (word: string) => words.set(`${path}=${word}`, (words.get(`${path}=${word}`) ?? 0) + 1)
+const addWords = (words: Map<string, number>, path: string, value: Schema.Json, isLoose: boolean): void => {
+  const add = (word: string) => {
+    const key = `${path}=${isLoose && nonce.test(word) ? "#" : word}`
+    words.set(key, (words.get(key) ?? 0) + 1)
+  }
   if (Array.isArray(value)) {
     add("[]")
-    for (const one of value) addWords(words, `${path}[]`, one)
+    for (const one of value) addWords(words, `${path}[]`, one, isLoose)
   } else if (isJsonObject(value)) {
     add("{}")
-    for (const [key, one] of Object.entries(value)) addWords(words, `${path}.${key}`, one)
+    for (const [key, one] of Object.entries(value)) {
+      if (!nonceName.test(key)) addWords(words, `${path}.${key}`, one, isLoose)
+    }
   } else if (typeof value === "string") {
     const plain = value.toLowerCase().split(/\s+/).map((word) => word.replace(/^[\p{P}\p{S}]+|[\p{P}\p{S}]+$/gu, ""))
       .filter((word) => word !== "")
@@ -95,9 +108,9 @@ const addWords = (words: Map<string, number>, path: string, value: Schema.Json):
   } else add(String(value))
 }
 
-const wordsOf = (value: Schema.Json): Words => {
+const wordsOf = (value: Schema.Json, isLoose: boolean): Words => {
   const words = new Map<string, number>()
-  addWords(words, "", value)
+  addWords(words, "", value, isLoose)
   return words
 }
 
@@ -114,29 +127,52 @@ const share = (a: Words, b: Words): number => {
   return (2 * shared) / (sizeOf(a) + sizeOf(b))
 }
 
+type WordsByName = ReadonlyMap<string, Words>
+
 /** Kept arguments, with the words of each by name once they were needed. */
 export class Arguments {
   readonly text: string
-  #words: ReadonlyMap<string, Words> | undefined
+  #essence: string | undefined
+  #exact: WordsByName | undefined
+  #loose: WordsByName | undefined
 
   constructor(text: string) {
     this.text = text
   }
 
-  get words(): ReadonlyMap<string, Words> {
-    return this.#words ??= new Map(
-      Object.entries(JSON.parse(this.text) as Schema.JsonObject).map(([name, value]) => [name, wordsOf(value)])
+  #read(isLoose: boolean): WordsByName {
+    const all = Object.entries(JSON.parse(this.text) as Schema.JsonObject)
+    const counted = all.filter(([name]) => !nonceName.test(name))
+    // A call with nothing else is told from others by what it has.
+    return new Map(
+      (counted.length === 0 ? all : counted).map(([name, value]) => [name, wordsOf(value, isLoose)])
     )
+  }
+
+  /** The arguments as JSON, without those that only tell one try from another. */
+  get essence(): string {
+    return this.#essence ??= JSON.stringify(
+      JSON.parse(this.text),
+      (key, value: Schema.Json) => nonceName.test(key) ? undefined : value
+    )
+  }
+
+  words(isLoose: boolean): WordsByName {
+    return isLoose ? this.#loose ??= this.#read(true) : this.#exact ??= this.#read(false)
   }
 }
 
-/** From 0 to 1, and 1 for equal arguments. Words count without case, order and the signs around them. */
-export const likeness = (a: Arguments, b: Arguments): number => {
+/**
+ * From 0 to 1, and 1 for equal arguments. Words count without case, order and the signs around them; names that only
+ * tell one try from another do not count. `isLoose`: nor do numbers, UUIDs, digests and times differ from each other.
+ */
+export const likeness = (a: Arguments, b: Arguments, isLoose = false): number => {
   if (a.text === b.text) return 1
-  if (a.words.size !== b.words.size) return 0
+  const [mine, theirs] = [a.words(isLoose), b.words(isLoose)]
+  if (mine.size !== theirs.size) return 0
   let least = 1
-  for (const [name, words] of a.words) {
-    const others = b.words.get(name)
+  for (const [name, words] of mine) {
+    const others = theirs.get(name)
     if (others === undefined) return 0
     least = Math.min(least, share(words, others))
   }

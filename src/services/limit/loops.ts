@@ -65,14 +65,20 @@ export interface LoopSettings {
 const isSameOutcome = ({ outcome: a }: PastCall, { outcome: b }: PastCall): boolean =>
   a.shown === b.shown && a.text === b.text
 
-const isSameCall = (a: ComparedCall, b: ComparedCall, threshold: number): boolean =>
-  a.tool === b.tool && likeness(a.arguments, b.arguments) >= threshold
+/**
+ * Whether `asked` is the call `past` again. Where that failed, another number or time in it is no other try: what
+ * succeeds may well do one thing after the other by number.
+ */
+const isSameCall = ({ compared: past, kind }: PastCall, asked: ComparedCall, threshold: number): boolean =>
+  past.tool === asked.tool && likeness(past.arguments, asked.arguments, kind === "failure") >= threshold
 
 const isAlike = (a: PastCall, b: PastCall, threshold: number): boolean =>
-  isSameOutcome(a, b) && isSameCall(a.compared, b.compared, threshold)
+  isSameOutcome(a, b) && isSameCall(a, b.compared, threshold)
 
 const isExactly = (a: PastCall, b: PastCall): boolean =>
-  a.compared.tool === b.compared.tool && a.compared.arguments.text === b.compared.arguments.text && isSameOutcome(a, b)
+  a.compared.tool === b.compared.tool && isSameOutcome(a, b) &&
+  (a.compared.arguments.text === b.compared.arguments.text ||
+    a.compared.arguments.essence === b.compared.arguments.essence)
 
 /** One session's latest calls, and those of them that are refused now. */
 export class LoopHistory {
@@ -84,7 +90,7 @@ export class LoopHistory {
 
   /** What to do with a call that is about to run. */
   judge(asked: ComparedCall, now: number, { threshold }: LoopSettings): Verdict {
-    const isAsked = ({ compared }: PastCall) => isSameCall(compared, asked, threshold)
+    const isAsked = (past: PastCall) => isSameCall(past, asked, threshold)
     const refused = this.#refused.length === 0
       ? undefined
       : this.#refused.find(({ call, until }) => until > now && isAsked(call))
@@ -130,7 +136,7 @@ export class LoopHistory {
     let isExact = true
     for (let at = this.#calls.length - 1; at >= this.#before; at--) {
       const call = this.#calls[at]!
-      if (!isSameCall(call.compared, newest.compared, threshold)) continue
+      if (!isSameCall(newest, call.compared, threshold)) continue
       if (!isSameOutcome(call, newest)) break
       count++
       isExact &&= call.compared.arguments.text === newest.compared.arguments.text

@@ -14,6 +14,8 @@ export class PermissionDenied extends Schema.TaggedError<PermissionDenied>()("Pe
   rule: Schema.String,
   reason: Schema.String,
   hint: Schema.String,
+  /** The rule that would allow it, if one alone can: "fs.read(/etc/hosts)". */
+  allow: Schema.optionalKey(Schema.String),
   /** Ids of a tool's chain, and the link that the rule is about. */
   chain: Schema.optionalKey(Schema.Array(Schema.String)),
   failedAt: Schema.optionalKey(FailedLink)

@@ -1,5 +1,5 @@
 // Files of a project that are readable only by a rule that names them. Compared folded, at any depth.
-import { foldName, matchesName, segmentsOf } from "./rule/pathPattern.ts"
+import { foldName, isOpen, literalPrefix, matchesName, type PathPattern, segmentsOf } from "./rule/pathPattern.ts"
 
 const foldedNames = (path: string): ReadonlyArray<string> => segmentsOf(path).map(foldName)
 
@@ -43,3 +43,10 @@ export const guardedRead = (path: string): string | undefined => {
   const ai = names.indexOf(".ai")
   return ai >= 0 && names[ai + 1] === "logs" ? "it has the audit of other calls" : undefined
 }
+
+/**
+ * Whether a pattern that allows means guarded files too: its last name is more than wildcards (`.env`, `*.pem`), or it
+ * names a folder that is guarded (`~/.ssh/**`). `src/**` is about the other files.
+ */
+export const namesGuarded = (pattern: PathPattern): boolean =>
+  !isOpen(pattern.segments.at(-1) ?? "*") || guardedRead(literalPrefix(pattern).join("/")) !== undefined

@@ -5,6 +5,7 @@ import type { Access } from "../capability/Access.ts"
 import { asCommand } from "../capability/command/asCommand.ts"
 import { showPattern } from "../capability/command/CommandPattern.ts"
 import { suggestPattern } from "../capability/command/suggestPattern.ts"
+import { guardedRead } from "./guardedPaths.ts"
 import { hostAsPattern, parseHostPattern } from "./rule/hostPattern.ts"
 import { asPattern } from "./rule/pathPattern.ts"
 
@@ -20,7 +21,9 @@ export const ruleFor = (access: Access, confined = false): string | undefined =>
     }
     case "Command": {
       const command = asCommand(access)
-      const pattern = command === undefined ? undefined : suggestPattern(command, confined)
+      const pattern = command === undefined
+        ? undefined
+        : suggestPattern(command, confined && access.unconfined !== true)
       return pattern === undefined ? undefined : `process.exec(${showPattern(pattern)})`
     }
     case "Host": {
@@ -39,7 +42,7 @@ export const ruleFor = (access: Access, confined = false): string | undefined =>
 /** What an answer may make of an access that a rule asks about: a file's folder, or the file at the project's root. */
 export const offerFor = (access: Access, confined: boolean): string | undefined => {
   if (access._tag === "Tool" || access._tag === "Plain") return undefined
-  if (access._tag !== "Path") return ruleFor(access, confined)
+  if (access._tag !== "Path" || guardedRead(access.path) !== undefined) return ruleFor(access, confined)
   const folder = access.path.slice(0, access.path.lastIndexOf("/") + 1)
   const inside = folder === "" || folder === "/" ? undefined : asPattern(folder)
   return inside === undefined ? ruleFor(access) : `${access.capability}(${inList(`${inside}**`)})`

@@ -12,10 +12,17 @@ export type BuiltinHandler<R = never> = (
   input: PrimitiveInput
 ) => Effect.Effect<PrimitiveResult | PrimitiveStream, KiwiError, R>
 
+export interface PreviewInput extends AccessInput {
+  /** Whether the caller may read this file, without a question. */
+  readonly mayRead: (path: string) => Effect.Effect<boolean>
+}
+
 export interface Builtin<R = never> {
   readonly run: BuiltinHandler<R>
   /** What it would touch: decided before it runs. Default: nothing but its own answer. */
   readonly accesses?: (input: AccessInput) => Effect.Effect<ReadonlyArray<Access>, KiwiError, R>
+  /** What it would do, for the person who is asked: lines of text, of foreign origin. Default: nothing but its name. */
+  readonly preview?: (input: PreviewInput) => Effect.Effect<string, KiwiError, R>
   /** The level that it needs because of what its caller chooses. Default: the level of its chain. */
   readonly needs?: NeededLevel
 }

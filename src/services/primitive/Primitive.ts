@@ -413,5 +413,11 @@ export class Primitives extends Context.Service<Primitives, {
     primitive: string,
     input: AccessInput
   ) => Effect.Effect<ReadonlyArray<Access>, PrimitiveError>
+  /** What a builtin would do, for the person who is asked. Undefined if it does not say, or would fail. */
+  readonly preview: (
+    primitive: string,
+    input: AccessInput,
+    mayRead: (path: string) => Effect.Effect<boolean>
+  ) => Effect.Effect<string | undefined>
   readonly known: ReadonlyArray<string>
 }>()("kiwi/services/primitive/Primitives") {}

@@ -11,9 +11,12 @@ export interface SearchQuery {
   readonly category?: string | undefined
   /** All of them are required. */
   readonly tags?: ReadonlyArray<string> | undefined
-  /** 1–100, default 10. */
+  /** 1 to `mostHits`, default 10. A caller is shown at most 100. */
   readonly limit?: number | undefined
 }
+
+/** For a reader that leaves some of them out. */
+export const mostHits = 1_000
 
 /** A hit only points to an item: the caller reads what may be shown of it from the file itself. */
 export interface IndexHit {

@@ -2,7 +2,7 @@
 // much of what the question means an item has, and how much the item is about it.
 import type { ItemType, Tier } from "../item/ItemId.ts"
 import { ItemType as ItemTypes, tiers } from "../item/ItemId.ts"
-import type { IndexHit, SearchQuery } from "./ItemIndex.ts"
+import { type IndexHit, mostHits, type SearchQuery } from "./ItemIndex.ts"
 import type { ParsedQuery, QueryWord } from "./searchText.ts"
 
 /** Best first: the id, the id in another spelling, an id that begins so, an item that has words of the question. */
@@ -81,7 +81,7 @@ export const isAnswer = (
 /** What would be no answer by itself stands beside one if it is at least so much as relevant. */
 const besideAnswer = 0.5
 
-export const limitOf = (query: SearchQuery): number => Math.min(100, Math.max(1, Math.floor(query.limit ?? 10)))
+export const limitOf = (query: SearchQuery): number => Math.min(mostHits, Math.max(1, Math.floor(query.limit ?? 10)))
 
 const order = (hit: { readonly type: ItemType; readonly tier: Tier }): number =>
   tiers.indexOf(hit.tier) * 10 + ItemTypes.literals.indexOf(hit.type)

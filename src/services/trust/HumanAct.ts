@@ -56,8 +56,11 @@ export interface HumanAct {
   readonly digest: string
   /** The `value` of the choice, if the request had choices. */
   readonly choice?: string
-  /** How the person was reached. `init`: nobody was asked, since the bytes came with Kiwi. */
-  readonly by: "terminal" | "elicitation" | "passphrase" | "embedder" | "init"
+  /**
+   * How the person was reached. `approver`: by a service with a token that answers requests. `init`: nobody was asked,
+   * since the bytes came with Kiwi.
+   */
+  readonly by: "terminal" | "elicitation" | "passphrase" | "embedder" | "approver" | "init"
   /** Evidence of the person, for the audit: "answered at /dev/pts/3". */
   readonly seen?: string
   /** The coding agent that performs the act, or that started the server whose client's person answered. */

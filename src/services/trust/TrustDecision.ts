@@ -24,7 +24,7 @@ export const TrustDecision = Schema.Struct({
   /** What was wrong with owners and modes, and was shown to the person. */
   seen: Schema.Array(Schema.String),
   time: Schema.String,
-  by: Schema.Literals(["terminal", "elicitation", "passphrase", "embedder", "init"]),
+  by: Schema.Literals(["terminal", "elicitation", "passphrase", "embedder", "approver", "init"]),
   files: Schema.Array(AcceptedFile),
   /** Interpreters that existed and that the person was shown. Absent in older decisions: none. */
   interpreters: Schema.optionalKey(Schema.Array(ShownProgram))

@@ -15,7 +15,25 @@ const typed = (args: ReadonlyArray<string>, files: Readonly<Record<string, strin
     return JSON.parse(stdout).error
   })
 
+const profile = (name: string, text: string) =>
+  Effect.gen(function*() {
+    const place = yield* project({ ".ai/config/profiles.yaml": text })
+    const { stdout } = yield* runCli(["profile", "show", name, "--json"], {
+      cwd: place.project,
+      kernel: kernelOfSurfaces(place)
+    })
+    return JSON.parse(stdout).error
+  })
+
 export const examples: Examples = {
+  ProfileUnknown: {
+    when: "A profile's name is misspelt",
+    produce: profile("reveiw", "profiles:\n  review:\n    items: [git.*]\n")
+  },
+  ProfilesInvalid: {
+    when: "A profile in a project's file, which nobody has accepted, has an unknown key",
+    produce: profile("review", "profiles:\n  review:\n    itmes: [git.*]\n")
+  },
   RuleRefused: {
     when: "A rule misspells a capability",
     produce: typed(["allow", "fs.wriet(src/**)"])

@@ -7,7 +7,7 @@ import { createServer } from "node:net"
 import * as OutboundMemory from "../../../src/layers/outbound/OutboundMemory.ts"
 import { demo } from "../../../src/programs/demo/demo.ts"
 import { makeKiwi } from "../../../src/programs/makeKiwi.ts"
-import { decodeArguments, SearchArguments } from "../../../src/programs/mcp/arguments.ts"
+import { decoderOf, SearchArguments } from "../../../src/programs/mcp/arguments.ts"
 import { serveHttp } from "../../../src/programs/mcp/serve.ts"
 import * as Server from "../../../src/programs/mcp/server.ts"
 import { stdioProtocols } from "../../../src/programs/mcp/transport/protocols.ts"
@@ -80,7 +80,7 @@ export const examples: Examples = {
   },
   InvalidArguments: {
     when: "An agent misspells an argument of `search` and leaves its query out",
-    produce: Effect.flip(decodeArguments("search", SearchArguments, { qery: "add" }))
+    produce: Effect.flip(Effect.fromResult(decoderOf("search", SearchArguments)({ qery: "add" })))
   },
   ProjectNotFound: {
     when: "A command names a folder that is not there",
@@ -90,6 +90,10 @@ export const examples: Examples = {
   ClientNameRefused: {
     when: "A client is to have a name with a space",
     produce: command(["client", "add", "my laptop"])
+  },
+  ClientNotAdded: {
+    when: "A server is started for a client that nobody added",
+    produce: command(["serve", "--client", "laptop"])
   },
   ClientUnknown: { when: "A client is removed that nobody added", produce: command(["client", "remove", "laptop"]) },
   CopyRefused: {

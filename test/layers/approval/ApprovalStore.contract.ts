@@ -56,6 +56,39 @@ export const contract = (
         assert.notStrictEqual(yield* file(store, request({ callId: "c3" })), id)
       }))
 
+    test("what a person dismissed waits, and takes no place from other requests", (store) =>
+      Effect.gen(function*() {
+        const ask = (at: number) => request({ digest: String(at).padStart(64, "0") })
+        for (let at = 0; at < 30; at++) yield* store.dismiss(yield* file(store, ask(at)))
+        const waiting = (yield* store.list).filter(({ state }) => state === "pending")
+        assert.deepStrictEqual([waiting.length, waiting[0]?.digest], [20, ask(10).digest])
+        for (let at = 100; at < 120; at++) yield* file(store, ask(at))
+        assert.strictEqual(yield* tagOf(store.require(ask(120))), "ApprovalsFull")
+        yield* answerIt(store, yield* file(store, ask(29)), "once")
+        assert.strictEqual(yield* tagOf(store.require(ask(29))), "Approved")
+      }))
+
+    test("one act refuses all that waits, or all of a session, and nothing that came after it was shown", (store) =>
+      Effect.gen(function*() {
+        const of = (session: string, at: number) =>
+          request({ digest: String(at).padStart(64, "0"), caller: { ...agent, session } })
+        for (const [session, at] of [["s1", 1], ["s1", 2], ["s2", 3]] as const) yield* file(store, of(session, at))
+        const states = Effect.map(store.list, (all) => all.map(({ answered, state }) => answered?.answer ?? state))
+        const shown = yield* store.proposeRefusal()
+        yield* file(store, of("s2", 4))
+        const late = yield* Effect.flip(store.refuse(agreeTo(shown.question, "no")))
+        assert.strictEqual(late._tag, "HumanRequired")
+        const { question } = yield* store.proposeRefusal("s1")
+        assert.include(question.title, "Refuse 2 requests")
+        assert.strictEqual(yield* store.refuse(agreeTo(question, "no"), "s1"), 2)
+        assert.deepStrictEqual(yield* states, ["no", "no", "pending", "pending"])
+        assert.strictEqual((yield* Effect.flip(store.proposeRefusal("s1")))._tag, "ApprovalNotFound")
+        const rest = yield* store.proposeRefusal()
+        assert.strictEqual(yield* store.refuse(agreeTo(rest.question, "no")), 2)
+        assert.strictEqual(yield* tagOf(store.require(of("s2", 4))), "ApprovalRejected")
+        assert.strictEqual((yield* Effect.flip(store.proposeRefusal()))._tag, "ApprovalNotFound")
+      }))
+
     test("ten calls at once use one answer once", (store) =>
       Effect.gen(function*() {
         yield* answerIt(store, yield* file(store), "once")

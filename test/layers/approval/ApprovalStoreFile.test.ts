@@ -31,6 +31,16 @@ const test = <A, E>(title: string, body: (opened: Opened) => Effect.Effect<A, E,
       yield* body({ folder, open, path: join(state, "approvals.json") })
     }))
 
+/** Another process repeats the call. Returns what came of it. */
+const repeatIn = (folder: string, callId: string) =>
+  Effect.callback<string>((resume) => {
+    execFile(
+      process.execPath,
+      [fileURLToPath(new URL("./approvalChild.ts", import.meta.url)), folder, callId],
+      (_error, stdout, stderr) => resume(Effect.succeed(stdout === "" ? stderr : stdout))
+    )
+  })
+
 describe("a file of approvals", () => {
   test("is shared: one store files, another answers, a third runs, and no fourth runs again", ({ open }) =>
     Effect.gen(function*() {
@@ -63,16 +73,8 @@ describe("a file of approvals", () => {
       const { folder, storeOf } = yield* world
       const store = yield* Effect.map(Layer.build(storeOf("one")), (context) => Context.get(context, ApprovalStore))
       yield* answerIt(store, yield* file(store), "once")
-      const child = fileURLToPath(new URL("./approvalChild.ts", import.meta.url))
       const outcomes = yield* Effect.all(
-        Array.from({ length: 3 }, (_, at) =>
-          Effect.callback<string>((resume) => {
-            execFile(
-              process.execPath,
-              [child, folder, `p${at}`],
-              (_error, stdout, stderr) => resume(Effect.succeed(stdout === "" ? stderr : stdout))
-            )
-          })),
+        Array.from({ length: 3 }, (_, at) => repeatIn(folder, `p${at}`)),
         { concurrency: "unbounded" }
       )
       assert.deepStrictEqual(
@@ -162,5 +164,25 @@ describe("a file of approvals", () => {
         }
       }
       assert.strictEqual((yield* (yield* open()).list).length, 60)
+    }))
+
+  it.live("offers no rule for a session that ended with its process, until a session repeats the call", () =>
+    Effect.gen(function*() {
+      const { folder, storeOf } = yield* world
+      const store = yield* Effect.map(Layer.build(storeOf("one")), (context) => Context.get(context, ApprovalStore))
+      const answers = Effect.flatMap(
+        store.list,
+        ([one]) =>
+          Effect.map(store.propose(one?.id ?? ""), ({ question }) => question.choices?.map(({ value }) => value))
+      )
+      assert.strictEqual(yield* repeatIn(folder, "p1"), "ApprovalPending")
+      assert.deepStrictEqual(yield* answers, ["once", "always", "no", "never"])
+      const [filed] = yield* store.list
+      const refused = yield* Effect.flip(store.propose(filed?.id ?? "", { answers: ["session"] }))
+      assert.include(refused.message, "the session that asked has ended")
+      const id = yield* file(store, request({ caller: { ...agent, session: "s2" } }))
+      assert.strictEqual(id, filed?.id)
+      assert.deepStrictEqual(yield* answers, ["once", "session", "always", "no", "never"])
+      assert.strictEqual((yield* answerIt(store, id, "session")).caller.session, "s2")
     }))
 })

@@ -42,6 +42,14 @@ export const linesOf = (bytes: Buffer): ReadonlyArray<string> => bytes.toString(
 
 export const joined = (lines: ReadonlyArray<string>): Buffer => Buffer.from(lines.join(""), "latin1")
 
+/** In place: a file that is truncated first is flushed to the disk when it is closed, which takes 10 ms on ext4. */
+const overwrite = (path: string, bytes: Buffer): void => {
+  const fd = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT)
+  fs.writeSync(fd, bytes, 0, bytes.length, 0)
+  fs.ftruncateSync(fd, bytes.length)
+  fs.closeSync(fd)
+}
+
 /** Writes a file of the evidence (undefined: deletes it), asks `verify`, and puts the file back. */
 export const harm = Effect.fnUntraced(function*(
   { audit, files }: Found,
@@ -50,9 +58,9 @@ export const harm = Effect.fnUntraced(function*(
 ): Effect.fn.Return<AuditReport> {
   const original = files.find((file) => file.path === path)!.bytes
   if (bytes === undefined) fs.rmSync(path)
-  else fs.writeFileSync(path, bytes)
+  else overwrite(path, bytes)
   const report = yield* audit.verify
-  fs.writeFileSync(path, original)
+  overwrite(path, original)
   return report
 })
 

@@ -31,6 +31,8 @@ export interface FileWorld {
 
 export interface Behaviour {
   readonly denies?: (access: Access) => boolean
+  /** What a person is asked about. */
+  readonly asks?: (access: Access) => boolean
   /** Whether programs run at the level `sandboxed`: without confinement, in the test's own folders. */
   readonly engine?: boolean
   /** The user's `config/kiwi.yaml`, and the project's. */
@@ -106,7 +108,11 @@ export const inWorld = <A, E>(
             happened = true
             behaviour.meanwhile?.(world)
           }
-          return Effect.succeed({ rule: "test", asks: [] })
+          const asks = accesses.filter((access) => behaviour.asks?.(access) === true)
+          return Effect.succeed({
+            rule: "test",
+            asks: asks.map((access) => ({ access, rule: "test", reason: "changes something" }))
+          })
         })
     })
     return yield* Effect.andThen(trustProject, use(world)).pipe(

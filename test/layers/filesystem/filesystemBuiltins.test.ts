@@ -226,6 +226,14 @@ describe("between check and use", () => {
       fs.rmSync(join(project, "sub/a.txt"))
       execFileSync("mkfifo", [join(project, "sub/a.txt")])
     }],
+    ["the file becomes a link to a device", ({ project }) => {
+      fs.rmSync(join(project, "sub/a.txt"))
+      fs.symlinkSync("/dev/zero", join(project, "sub/a.txt"))
+    }],
+    ["the file becomes a link to Kiwi's memory", ({ project }) => {
+      fs.rmSync(join(project, "sub/a.txt"))
+      fs.symlinkSync("/proc/self/environ", join(project, "sub/a.txt"))
+    }],
     ["the file becomes a folder", ({ project }) => {
       fs.rmSync(join(project, "sub/a.txt"))
       fs.mkdirSync(join(project, "sub/a.txt"))
@@ -249,7 +257,12 @@ describe("between check and use", () => {
     ["delete", { path: "sub/a.txt" }],
     ["move", { from: "sub/a.txt", to: "moved.txt" }],
     ["move", { from: "other.txt", to: "sub/a.txt", overwrite: true }],
-    ["search", { path: "sub/a.txt", pattern: "SECRET" }]
+    ["move", { from: "sub", to: "moved" }],
+    ["search", { path: "sub/a.txt", pattern: "SECRET" }],
+    ["search", { path: "sub", pattern: "SECRET" }],
+    ["list", { path: "sub" }],
+    ["stat", { path: "sub/a.txt" }],
+    ["delete", { path: "sub", recursive: true }]
   ] as const
   for (const [what, swap] of swaps) {
     for (const [tool, parameters] of calls) {
@@ -257,11 +270,16 @@ describe("between check and use", () => {
         inWorld({ meanwhile: swap }, (world) =>
           Effect.gen(function*() {
             fs.writeFileSync(join(world.outside, "a.txt"), secret)
+            fs.writeFileSync(join(world.outside, "outside-only.txt"), secret)
+            fs.symlinkSync("/proc/self/environ", join(world.outside, "outside-link"))
             world.put("a.txt", "at the root")
             world.put("other.txt", "other")
             world.put("sub/a.txt", "old")
             const answer = yield* Effect.result(world.run(tool, parameters))
             assert.notInclude(JSON.stringify(answer), secret)
+            assert.notInclude(JSON.stringify(answer), "outside-only")
+            assert.notInclude(JSON.stringify(answer), "KIWI_HOME")
+            assert.isTrue(fs.existsSync(join(world.outside, "outside-only.txt")))
             assert.strictEqual(fs.readFileSync(join(world.outside, "a.txt"), "utf8"), secret)
             if (what === "its folder becomes a link to its own parent") {
               assert.strictEqual(world.text("a.txt"), "at the root")
@@ -326,6 +344,39 @@ describe("filesystem.write", () => {
     fs.linkSync(join(outside, "shared"), join(project, "b.txt"))
     assert.include((yield* run("edit", { path: "b.txt", old: "shared", new: "mine" })).note, "2 names")
     assert.strictEqual(fs.readFileSync(join(outside, "shared"), "utf8"), "shared")
+  })
+
+  test("replaces no pipe, socket or device, by name or by link", function*({ project, put, refused }) {
+    put("a.txt", "kept")
+    const server = createServer()
+    yield* Effect.callback<void>((resume) => void server.listen(join(project, "socket"), () => resume(Effect.void)))
+    execFileSync("mkfifo", [join(project, "pipe")])
+    if (isRoot) {
+      execFileSync("mknod", [join(project, "null"), "c", "1", "3"])
+      execFileSync("mknod", [join(project, "disk"), "b", "7", "99"])
+    }
+    const names = ["pipe", "socket", ...(isRoot ? ["null", "disk"] : [])]
+    for (const name of names) {
+      fs.symlinkSync(name, join(project, `${name}-link`))
+      const before = fs.lstatSync(join(project, name))
+      const calls = [
+        ["write", { path: name, content: "x" }],
+        ["write", { path: name, content: "x", overwrite: false }],
+        ["write", { path: `${name}-link`, content: "x" }],
+        ["edit", { path: name, old: "a", new: "b" }],
+        ["edit", { path: `${name}-link`, old: "a", new: "b" }],
+        ["move", { from: "a.txt", to: name, overwrite: true }],
+        ["move", { from: "a.txt", to: `${name}-link`, overwrite: true }]
+      ] as const
+      for (const [tool, parameters] of calls) {
+        const what = `${tool} ${JSON.stringify(parameters)}`
+        assert.include(["exists", "not-a-file"], (yield* refused(tool, parameters)).issue, what)
+        const now = fs.lstatSync(join(project, name))
+        assert.deepStrictEqual([now.ino, now.mode], [before.ino, before.mode], what)
+      }
+    }
+    assert.strictEqual(fs.readFileSync(join(project, "a.txt"), "utf8"), "kept")
+    server.close()
   })
 
   test("of a link writes the file that it leads to, and the link stays", function*({ asked, project, put, run, text }) {

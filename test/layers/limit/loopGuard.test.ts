@@ -12,7 +12,10 @@ import { call, caller, entries, kernel, object, tool } from "../proxy/calls.ts"
 const any = { type: "string" }
 const program = (command: string, more: Schema.JsonObject = {}) =>
   tool({
-    input_schema: { type: "object", properties: { text: any, nonce: any } },
+    input_schema: {
+      type: "object",
+      properties: { text: any, nonce: {}, at: {}, id: {}, attempt: {}, options: {}, request_id: {}, timestamp: {} }
+    },
     config: { command, args: ["--", "{text}"], output: "text" },
     ...more
   })
@@ -115,6 +118,34 @@ describe("a call that fails in the same way", () => {
     Array.from({ length: 12 }, (_, index) => ["broken", { text: `host-${index}` }] as const),
     times(12, "ToolFailed")
   )
+  const nonces: ReadonlyArray<readonly [what: string, of: (index: number) => Schema.JsonObject]> = [
+    ["a counter", (index) => ({ text: "some host", nonce: index })],
+    ["a counter as text", (index) => ({ text: "some host", attempt: `try-${index}` })],
+    ["a UUID", (index) => ({ text: "some host", id: `00000000-0000-4000-8000-00000000000${index % 10}` })],
+    ["a digest", (index) => ({ text: "some host", id: index.toString(16).repeat(40).slice(0, 40) })],
+    ["milliseconds", (index) => ({ text: "some host", at: 1_790_000_000_000 + index * 317 })],
+    ["a time", (index) => ({ text: "some host", at: `2026-11-23T04:05:${10 + index}.123Z` })],
+    ["a time in its words", (index) => ({ text: `some host at 2026-11-23T04:05:${10 + index}Z` })],
+    ["a number in its words", (index) => ({ text: `some host, again (${index})` })],
+    ["a nonce deep inside", (index) => ({ text: "some host", options: { list: [{ request_id: `r${index}` }] } })],
+    ["two nonces", (index) => ({ text: "some host", request_id: `r${index}`, timestamp: index })],
+    ["a nonce alone", (index) => ({ nonce: index })]
+  ]
+  for (const [what, of] of nonces) {
+    scenario(
+      `with ${what} in it is the same`,
+      Array.from({ length: 12 }, (_, index) => ["broken", of(index)] as const),
+      [...failed(1, 10), "LoopDetected", "LoopDetected"]
+    )
+  }
+  scenario(
+    "in turn with others, each with a nonce, is a cycle",
+    Array.from(
+      { length: 12 },
+      (_, index) => ["broken", { text: ["one", "two", "three", "four"][index % 4]!, nonce: index }] as const
+    ),
+    [...times(7, "ToolFailed"), ...times(3, "ToolFailed!"), "LoopDetected", "LoopDetected"]
+  )
   scenario(
     "between others is warned of, and not refused while the others go on",
     times(12, ["broken", {}] as const, ["clock", {}] as const),
@@ -195,6 +226,16 @@ describe("a change", () => {
     "to and fro between two is no progress",
     times(13, ["write", { text: "a" }] as const, ["write", { text: "b" }] as const),
     [...times(5, "ok"), ...times(6, "ok!"), "LoopDetected", "LoopDetected"]
+  )
+  scenario(
+    "with a nonce in it is made again",
+    Array.from({ length: 12 }, (_, index) => ["write", { text: "a", nonce: String(index) }] as const),
+    [...times(4, "ok"), ...times(6, "ok!"), "LoopDetected", "LoopDetected"]
+  )
+  scenario(
+    "of one number after the other is no loop",
+    Array.from({ length: 12 }, (_, index) => ["write", { text: String(index) }] as const),
+    times(12, "ok")
   )
   scenario(
     "of one file after the other is no loop",

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import * as fs from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import * as PermissionRulesFile from "../../../src/layers/permission/PermissionRulesFile.ts"
 import { projectRulesPath } from "../../../src/layers/permission/ruleSources.ts"
 import { PermissionRules } from "../../../src/services/permission/PermissionRules.ts"
@@ -67,7 +67,12 @@ describe("the user's file", () => {
     ["can be written by others", (file) => {
       fs.writeFileSync(file, text("allow: a"))
       fs.chmodSync(file, 0o666)
-    }, /^user line 1 /],
+    }, /^user line 1 other users can change it/],
+    ["lies in a folder that others can write", (file) => {
+      fs.writeFileSync(file, text("allow: a"))
+      fs.chmodSync(dirname(file), 0o777)
+    }, /^user line 1 other users can change the folder config/],
+    ["others may have removed", (file) => fs.chmodSync(dirname(file), 0o777), /other users can change the folder/],
     ["is too large", (file) => fs.writeFileSync(file, `# ${"x".repeat(1_100_000)}`), /too large|larger/],
     ["is not UTF-8", (file) => fs.writeFileSync(file, Buffer.from([0xff, 0xfe])), /UTF-8/],
     ["is a loop of links", (file) => fs.symlinkSync(file, file), /^user line 1 /],

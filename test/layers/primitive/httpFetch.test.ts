@@ -22,10 +22,10 @@ describe("http.fetch asks about", () => {
     ["https://evil.com?@example.com", "net.http(evil.com:443)"],
     ["https://evil.com\\@example.com", "net.http(evil.com:443)"],
     ["https:evil.com", "net.http(evil.com:443)"],
-    ["http://0x7f.1/", "net.http(127.0.0.1:80)"],
-    ["http://2130706433/", "net.http(127.0.0.1:80)"],
-    ["http://[::1]:3000/", "net.http(::1:3000)"],
-    ["http://[::ffff:127.0.0.1]/", "net.http(::ffff:7f00:1:80)"],
+    ["http://134744072/", "net.http(8.8.8.8:80)"],
+    ["http://[2606:4700::1111]:3000/", "net.http(2606:4700::1111:3000)"],
+    ["https://localhost.example.com/", "net.http(localhost.example.com:443)"],
+    ["https://notlocalhost/", "net.http(notlocalhost:443)"],
     ["https://еxample.com/", "net.http(xn--xample-2of.com:443)"],
     ["https://ｅxample.com/", "net.http(example.com:443)"]
   ]
@@ -37,6 +37,39 @@ describe("http.fetch asks about", () => {
           Effect.gen(function*() {
             assert.strictEqual((yield* refused("http.fetch", { url }))._tag, "PermissionDenied")
             assert.deepStrictEqual(asked(), [access])
+          }))
+    )
+  }
+})
+
+describe("http.fetch asks nobody about what it never reaches", () => {
+  for (
+    const host of [
+      "localhost",
+      "LOCALHOST:3000",
+      "localhost.",
+      "a.localhost",
+      "127.0.0.1:8080",
+      "0x7f.1",
+      "2130706433",
+      "0",
+      "[::1]:3000",
+      "[::ffff:127.0.0.1]",
+      "[::]",
+      "10.0.0.1",
+      "192.168.1.1",
+      "169.254.169.254",
+      "[fe80::1]",
+      "[fd00::1]"
+    ]
+  ) {
+    it.effect(
+      host,
+      () =>
+        inWorld({ denies: ({ _tag }) => _tag === "Host" }, ({ asked, refused }) =>
+          Effect.gen(function*() {
+            assert.strictEqual((yield* refused("http.fetch", { url: `http://${host}/` }))._tag, "RequestRefused")
+            assert.deepStrictEqual(asked(), [])
           }))
     )
   }

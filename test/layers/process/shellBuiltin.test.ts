@@ -6,6 +6,7 @@ import * as fs from "node:fs"
 import { join } from "node:path"
 import type { Access, CommandAccess } from "../../../src/services/capability/Access.ts"
 import { shellWord } from "../../../src/services/text/shellWord.ts"
+import { decideIn, runOf } from "../../support/permissionWorld.ts"
 import { inWorld } from "../filesystem/fileWorld.ts"
 
 const engine = { engine: true }
@@ -79,6 +80,34 @@ describe("shell.run asks about", () => {
         const line = yield* commandsOf(command.map(shellWord).join(" "))
         assert.deepStrictEqual(yield* commandsOf(command), line)
         assert.isTrue(line.some(({ words }) => words === undefined), JSON.stringify(line))
+      }))
+  }
+
+  for (
+    const command of [
+      "git -C sub push",
+      ["git", "-C", "sub", "push"],
+      "git -c a=b push origin main",
+      "git --git-dir=x push",
+      "GIT_DIR=x git push",
+      "sudo git push",
+      "bash -c 'git push'",
+      "cd sub && git -C x push",
+      "npm test && git -C sub push",
+      "git -C \"$PWD\" push",
+      "git push $REMOTE",
+      "echo main | xargs git push",
+      "if true; then git push; fi",
+      "(git -C sub push)",
+      "vendor/git push"
+    ]
+  ) {
+    it.effect(`a denied push is denied: ${JSON.stringify(command)}`, () =>
+      Effect.gen(function*() {
+        const accesses = yield* commandsOf(command)
+        const user = "rules: [{deny: 'shell.run(git push *)'}, {allow: 'shell.run(npm test)'}]"
+        const { outcome, rule } = yield* decideIn({ user }, runOf({ tool: "shell.run", accesses }))
+        assert.deepStrictEqual({ outcome, rule }, { outcome: "deny", rule: "user:config/permissions.yaml:1" })
       }))
   }
 

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect } from "effect"
+import { Duration, Effect, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import * as fs from "node:fs"
 import { join } from "node:path"
@@ -68,6 +68,48 @@ describe("SettingsFile", () => {
         fs.mkdirSync(join(w.user, "config/kiwi.yaml"))
         assert.strictEqual((yield* seen).calls, 16)
         assert.strictEqual((yield* settings.problems)[0]?.issue, "it is not a regular file")
+      }).pipe(Effect.provide(w.layer))
+    }))
+
+  const broken: ReadonlyArray<readonly [string, string, number, RegExp]> = [
+    ["a repeated group", "isolation:\n  tools: {a.b: standard}\nisolation:\n  tools: {c.d: standard}\n", 3, /twice/],
+    ["a repeated key", "isolation.tools: {a.b: standard}\nisolation.tools: {c.d: standard}\n", 2, /twice/],
+    ["a repeated tool", "isolation.tools:\n  a.b: standard\n  a.b: standard\n", 3, /twice/],
+    ["an open bracket", "calls: [\n", 2, /./]
+  ]
+  for (const [what, text, line, issue] of broken) {
+    it.effect(`with ${what} sets nothing, says in which line, and warns once`, () =>
+      Effect.gen(function*() {
+        const w = yield* world
+        const said: Array<string> = []
+        const logger = Logger.make(({ message }) => void said.push(String(message)))
+        w.put(user, text)
+        yield* Effect.gen(function*() {
+          const settings = yield* Settings
+          for (let i = 0; i < 3; i++) assert.strictEqual((yield* seen).calls, 16)
+          assert.strictEqual((yield* settings.current).isolationTools.size, 0)
+          const [problem] = yield* settings.problems
+          assert.strictEqual(problem?.line, line)
+          assert.match(problem?.issue ?? "", issue)
+          assert.strictEqual(said.length, 1)
+          assert.include(said[0], `None of your settings apply: user:config/kiwi.yaml, line ${line}: ${problem?.issue}`)
+        }).pipe(Effect.provide(Layer.merge(w.layer, Logger.layer([logger]))))
+      }))
+  }
+
+  it.effect("does not believe a user's file that others can change", () =>
+    Effect.gen(function*() {
+      const w = yield* world
+      w.put(user, "calls.concurrency: 3\nisolation.tools: {shell.run: standard}\n")
+      yield* Effect.gen(function*() {
+        const settings = yield* Settings
+        assert.strictEqual((yield* seen).calls, 3)
+        fs.chmodSync(join(w.user, "config"), 0o777)
+        assert.strictEqual((yield* seen).calls, 16)
+        assert.strictEqual((yield* settings.current).isolationTools.size, 0)
+        const [problem] = yield* settings.problems
+        assert.match(problem?.issue ?? "", /^other users can change the folder config$/)
+        assert.match(problem?.hint ?? "", /^chmod go-w "\$USER_SPACE"\/config;/)
       }).pipe(Effect.provide(w.layer))
     }))
 })

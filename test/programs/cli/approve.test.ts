@@ -83,6 +83,21 @@ describe("kiwi run at a terminal", () => {
       assert.strictEqual(asking.ran, 0)
     }))
 
+  test(
+    "asks again for what is none of the answers, and takes it for none",
+    ({ asking, audit }, cli) =>
+      Effect.gen(function*() {
+        const { code, shown } = yield* cli(run, atTerminal("yes", "ony", "once"))
+        assert.deepStrictEqual([code, asking.ran], [0, 1])
+        assert.lengthOf(shown.match(/That is none of these answers/g) ?? [], 2)
+        yield* cli(run, atTerminal("yes", "y", "session"))
+        const declined = (yield* audit).flatMap((entry) =>
+          entry.kind === "act" && entry.outcome === "declined" ? [entry.seen] : []
+        )
+        assert.deepStrictEqual(declined, ["stopped before the end at /dev/pts/7"])
+      })
+  )
+
   for (const answer of ["", "y", "yes", "x", "oncee", "session"]) {
     test(`takes "${answer}" for no answer: the request waits`, ({ asking }, cli) =>
       Effect.gen(function*() {
@@ -210,6 +225,59 @@ describe("kiwi reject", () => {
       assert.strictEqual(failure((yield* cli([...run, "--json"])).stdout).code, "APPROVAL_REJECTED")
       assert.strictEqual(asking.ran, 0)
     }))
+
+  test("says why never makes no rule, and rejects nothing then", ({ asking }, cli) =>
+    Effect.gen(function*() {
+      asking.asks = () => [{
+        access: {
+          _tag: "Command",
+          capability: "process.exec",
+          words: undefined,
+          text: "$(x)",
+          opaque: "it is unclear"
+        },
+        rule: "default: commands",
+        reason: "runs a command"
+      }]
+      const id = yield* waiting(cli)
+      const { stdout } = yield* cli(["reject", id, "--never", "--json"], atTerminal())
+      assert.strictEqual(failure(stdout).code, "ANSWER_REFUSED")
+      assert.include(failure(stdout).message, "no rule can name exactly what it asks")
+      assert.strictEqual(yield* waiting(cli), id)
+    }))
+
+  test(
+    "--all refuses everything that waits, by one act of a person",
+    ({ asking, audit }, cli) =>
+      Effect.gen(function*() {
+        const runs = ["src/a.ts", "src/b.ts", "src/c.ts"].map((path) => [
+          "run",
+          "tool",
+          "edit",
+          "--params",
+          JSON.stringify({ path })
+        ])
+        for (const one of runs) yield* waiting(cli, one)
+        const agent = yield* cli(["reject", "--all", "--json"], { ...atTerminal(), env: { CLAUDECODE: "1" } })
+        assert.strictEqual(failure(agent.stdout).code, "HUMAN_REQUIRED")
+        assert.deepStrictEqual(JSON.parse((yield* cli(["reject", "--all", "--json"], atTerminal())).stdout), {
+          rejected: 3
+        })
+        for (const one of runs) {
+          assert.strictEqual(failure((yield* cli([...one, "--json"])).stdout).code, "APPROVAL_REJECTED")
+        }
+        assert.strictEqual(asking.ran, 0)
+        const done = (yield* audit).filter((entry) => entry.kind === "act" && entry.outcome === "done")
+        assert.lengthOf(done, 1)
+        assert.strictEqual(
+          failure((yield* cli(["reject", "--all", "--json"], atTerminal())).stdout).code,
+          "APPROVAL_NOT_FOUND"
+        )
+        for (const wrong of [["reject"], ["reject", "--all", "--never"]]) {
+          assert.strictEqual((yield* cli(wrong, atTerminal())).code, 2)
+        }
+      })
+  )
 })
 
 describe("kiwi inbox and kiwi status", () => {
@@ -303,6 +371,6 @@ describe("docs/approvals.md", () => {
     }
     const rows = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, answer]) => answer)
     assert.deepStrictEqual(rows, [...ApprovalAnswer.literals])
-    assert.lengthOf(commands, 7)
+    assert.lengthOf(commands, 8)
   })
 })

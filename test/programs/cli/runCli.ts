@@ -60,6 +60,8 @@ export const device = (answers: ReadonlyArray<string> | undefined, show: (text: 
     write: (text) => Effect.sync(() => show(text)),
     readLine: (prompt) => Effect.andThen(Effect.sync(() => show(prompt)), next),
     readKey: next,
+    readPress: next,
+    drop: Effect.void,
     readSecret: () => next
   }
   return TerminalDevice.of({ open: Effect.succeed(answers === undefined ? undefined : terminal) })
@@ -146,6 +148,9 @@ export const commandPaths: ReadonlyArray<ReadonlyArray<string>> = [
   ["permissions", "remove"],
   ["permissions", "check"],
   ["permissions", "explain"],
+  ["profile"],
+  ["profile", "list"],
+  ["profile", "show"],
   ["lockfile"],
   ["lockfile", "freeze"],
   ["lockfile", "validate"],

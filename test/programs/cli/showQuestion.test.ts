@@ -33,6 +33,8 @@ const show = (
       write: (text) => Effect.sync(() => written.push(text)),
       readLine: () => Effect.die("nobody is asked for a line here"),
       readKey: Effect.sync(() => left.shift()),
+      readPress: Effect.never,
+      drop: Effect.void,
       readSecret: () => Effect.die("nobody is asked for a secret here")
     }
     const seen = yield* showQuestion(act, terminal, uncolored)
@@ -159,6 +161,8 @@ describe("a question on a terminal", () => {
                 screens.push(`${screens.pop()}${text}`)
               }),
             readLine: () => Effect.die("nobody is asked for a line here"),
+            readPress: Effect.never,
+            drop: Effect.void,
             readKey: Effect.sync(() => {
               screens.push("")
               return "\r"

@@ -1,8 +1,9 @@
 // Calls over MCP that a person has to agree to: asked in place, by a repeated call, or on another surface.
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Duration, Effect, Exit, Fiber, FileSystem, Layer, Scope } from "effect"
+import { Context, Deferred, Duration, Effect, Exit, Fiber, FileSystem, Layer, Scope } from "effect"
 import { McpSchema } from "effect/ai"
 import { TestClock } from "effect/testing"
+import type { Projects } from "../../../src/layers/Projects.ts"
 import * as CallProject from "../../../src/programs/mcp/callProject.ts"
 import * as Edge from "../../../src/programs/mcp/edge.ts"
 import * as LongCalls from "../../../src/programs/mcp/longCalls.ts"
@@ -32,10 +33,11 @@ const serve = (world: World, { client = "ada", nobody }: Connection = {}) =>
     const files = FileSystem.layerNoop({ realPath: (path) => Effect.succeed(path) })
     const services = yield* Layer.build(Layer.merge(world.layer, files))
     return yield* Effect.provideContext(
-      Effect.flatMap(
-        CallProject.make(""),
-        (project) => Edge.make(project, { client, presence: { nobody, agent: undefined } }, LongCalls.make())
-      ),
+      Effect.gen(function*() {
+        const server = yield* Effect.context<Projects | Scope.Scope>()
+        const options = { client, presence: { nobody, agent: undefined } }
+        return yield* Edge.make(yield* CallProject.make(""), options, LongCalls.make(), server)
+      }),
       services
     )
   })
@@ -57,7 +59,13 @@ const callWith = (
   })
 
 /** A session whose client answers each question by the next of `answers`. */
-const inSession = (server: Server, answers: Array<Answer>, asked: Array<string> = [], args: object = edit) =>
+const inSession = (
+  server: Server,
+  answers: Array<Answer>,
+  asked: Array<string> = [],
+  args: object = edit,
+  reads = "0 seconds"
+) =>
   Effect.provideService(
     callWith(server, { clientCapabilities: forms }, args),
     McpSchema.McpServerClient,
@@ -65,10 +73,13 @@ const inSession = (server: Server, answers: Array<Answer>, asked: Array<string> 
       clientId: 0,
       getClient: Effect.succeed({
         elicit: (params: unknown) =>
-          Effect.sync(() => {
-            asked.push(questionText(params))
-            return answers.shift() ?? { action: "cancel" }
-          })
+          Effect.andThen(
+            Effect.sleep(reads as Duration.Input),
+            Effect.sync(() => {
+              asked.push(questionText(params))
+              return answers.shift() ?? { action: "cancel" }
+            })
+          )
       })
     } as never)
   )
@@ -76,6 +87,7 @@ const inSession = (server: Server, answers: Array<Answer>, asked: Array<string> 
 const structured = (result: unknown) =>
   (result as McpSchema.CallToolResult).structuredContent as {
     readonly status: string
+    readonly data?: { readonly call_id: string }
     readonly approval_id?: string
     readonly error?: { readonly code: string; readonly remediation: string }
   }
@@ -110,6 +122,24 @@ describe("a session's client is asked in place", () => {
       }))
   }
 
+  for (const [what, reads, takes] of [["runs", 0, 60], ["is read", 60, 60]] as const) {
+    test(
+      `and a call that ${what} for long has the id that the audit has for it`,
+      ({ asking, audit }, server) =>
+        Effect.gen(function*() {
+          asking.takes = `${takes} seconds`
+          const fiber = yield* Effect.forkChild(inSession(server, [accept("once")], [], edit, `${reads} seconds`))
+          yield* TestClock.adjust("59 seconds")
+          const { data, status } = structured(yield* Fiber.join(fiber))
+          assert.strictEqual(status, "running")
+          yield* TestClock.adjust("2 minutes")
+          const results = (yield* audit).filter((entry) => entry.kind === "result")
+          assert.deepStrictEqual(results.map(({ outcome }) => outcome), ["asked", "success"])
+          assert.strictEqual(results[1]?.call, data?.call_id)
+        })
+    )
+  }
+
   for (
     const [answer, code] of [
       [accept("no"), "APPROVAL_REJECTED"],
@@ -142,6 +172,60 @@ describe("a session's client is asked in place", () => {
         yield* TestClock.adjust("40 seconds")
         assert.strictEqual(codeOf(yield* Fiber.join(fiber)), "APPROVAL_PENDING")
         assert.deepStrictEqual([asked.length, asking.ran, world.asking.ran], [0, 0, 0])
+      })
+  )
+
+  test(
+    "and two that call at the same time each hear their own question, and answer it alone",
+    (world, server) =>
+      Effect.gen(function*() {
+        const isHeard = yield* Deferred.make<void>()
+        const mayAnswer = yield* Deferred.make<void>()
+        const heard: Array<readonly [client: string, text: string, answered: Answer]> = []
+        const callAs = (name: string, path: string, elicit: Effect.Effect<Answer>) =>
+          callWith(
+            server,
+            { clientCapabilities: forms, clientInfo: { name, version: "1" } },
+            { ...edit, parameters: { path } }
+          ).pipe(
+            Effect.provideService(
+              McpSchema.McpServerClient,
+              McpSchema.McpServerClient.of({
+                clientId: 0,
+                getClient: Effect.succeed({
+                  elicit: (params: unknown) =>
+                    Effect.tap(
+                      elicit,
+                      (answered) => Effect.sync(() => heard.push([name, questionText(params), answered]))
+                    )
+                })
+              } as never)
+            )
+          )
+        const slow = Effect.andThen(Deferred.succeed(isHeard, undefined), Deferred.await(mayAnswer))
+        const first = yield* Effect.forkChild(callAs("ada", "src/a.ts", Effect.as(slow, accept("once"))))
+        yield* Deferred.await(isHeard)
+        const second = yield* callAs("grace", "src/b.ts", Effect.succeed({ action: "decline" }))
+        assert.strictEqual(codeOf(second), "APPROVAL_REJECTED")
+        assert.strictEqual(world.asking.ran, 0)
+        yield* Deferred.succeed(mayAnswer, undefined)
+        assert.strictEqual(codeOf(yield* Fiber.join(first)), "success")
+        assert.strictEqual(world.asking.ran, 1)
+        assert.deepStrictEqual(
+          heard.map(([name, text]) => [name, text.includes("src/a.ts"), text.includes("src/b.ts")]),
+          [["grace", false, true], ["ada", true, false]]
+        )
+        const labels = (yield* world.audit).flatMap((entry) =>
+          entry.kind === "request" && entry.operation === "run"
+            ? [[entry.caller.label, JSON.stringify(entry.parameters)]]
+            : []
+        )
+        assert.deepStrictEqual(labels, [
+          ["ada 1", `{"path":"src/a.ts"}`],
+          ["grace 1", `{"path":"src/b.ts"}`],
+          ["grace 1", `{"path":"src/b.ts"}`],
+          ["ada 1", `{"path":"src/a.ts"}`]
+        ])
       })
   )
 

@@ -56,7 +56,7 @@ it.live("calls are made in the name of the token, in sessions that no other toke
       }).pipe(Effect.provideContext(services), Effect.provideService(Outbound, watched))
     )
     const port = yield* Deferred.await(listening)
-    const [laptop, nightly] = yield* Effect.all([add("laptop"), add("nightly", true)]).pipe(
+    const [laptop, nightly] = yield* Effect.all([add("laptop"), add("nightly", "unattended")]).pipe(
       Effect.map((tokens) => tokens.map(Redacted.value)),
       Effect.provideContext(services)
     )
@@ -97,6 +97,18 @@ it.live("calls are made in the name of the token, in sessions that no other toke
     }
     const refused = yield* post(port, nightly!, sign, sessions.get("nightly"))
     assert.include(refused.text, "was added as unattended")
+
+    for (let i = 0; i < 70; i++) yield* post(port, laptop!, hello("laptop"))
+    for (
+      const [name, token, status] of [["owner", own, 200], ["laptop", laptop!, 404], [
+        "nightly",
+        nightly!,
+        200
+      ]] as const
+    ) {
+      const { status: given } = yield* post(port, token, ping, sessions.get(name))
+      assert.strictEqual(given, status, `the first session of ${name}, after many of laptop`)
+    }
 
     yield* Effect.gen(function*() {
       const clients = yield* Clients

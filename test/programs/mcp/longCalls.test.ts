@@ -103,7 +103,7 @@ describe("long calls", () => {
     let ended = 0
     const fiber = yield* Effect.forkChild(calls.follow(scope, {
       caller: caller(session),
-      callId: "one",
+      tellId: () => "one",
       run: (waits) =>
         Effect.andThen(waits("1 second" as never), Effect.never).pipe(
           Effect.onInterrupt(() => Effect.sync(() => ended++))

@@ -116,117 +116,123 @@ export interface MemoryProject {
 }
 
 /** One project: whatever key it is opened by. */
-export const make: Effect.Effect<MemoryProject, never, Scope.Scope> = Effect.gen(function*() {
-  const scope = yield* Effect.scope
-  const changes = yield* PubSub.unbounded<void>()
-  const audit = yield* AuditLogMemory.make()
-  const files = new Map<string, MemoryFile>(Object.entries(signed))
+export const make: Effect.Effect<MemoryProject, never, Scope.Scope> = Effect.suspend(() => makeWith())
 
-  const releases = yield* Queue.make<void>()
-  const takeTime: BuiltinHandler = Effect.fnUntraced(function*({ parameters: { forever, held, release } }) {
-    const { emit } = yield* CallEvents
-    if (release === true) {
-      yield* Queue.offer(releases, undefined)
-      return { data: "released", metadata: {} }
-    }
-    yield* emit({ _tag: "Progress", message: "warming\u202e up", progress: 1, total: 3 })
-    yield* emit({ _tag: "Progress", message: "half way", progress: 2, total: 3 })
-    if (forever === true) {
-      return yield* Effect.onInterrupt(Effect.never, () =>
-        Effect.sync(() => {
-          project.interrupted++
-          project.onInterrupt()
-        }))
-    }
-    yield* emit({ _tag: "Progress", message: "there", progress: 3, total: 3 })
-    if (held === true) yield* Queue.take(releases)
-    return { data: "there", metadata: {} }
-  })
+/** `profiles`: the user's `profiles.yaml`. */
+export const makeWith = Effect.fnUntraced(
+  function*(profiles?: string): Effect.fn.Return<MemoryProject, never, Scope.Scope> {
+    const scope = yield* Effect.scope
+    const changes = yield* PubSub.unbounded<void>()
+    const audit = yield* AuditLogMemory.make()
+    const files = new Map<string, MemoryFile>(Object.entries(signed))
 
-  /** Signing, before any test asks, is recorded whatever disk the test has. */
-  let isReady = false
-  const onDisk = AuditLog.of({
-    ...audit,
-    append: (record, secrets) =>
-      Effect.suspend(() =>
-        project.disk === "free" || !isReady
-          ? audit.append(record, secrets)
-          : project.disk === "full"
-          ? Effect.fail(new AuditUnavailable({ detail: "the disk is full" }))
-          : Effect.die(new Error("secret internals at /home/somebody"))
-      )
-  })
+    const releases = yield* Queue.make<void>()
+    const takeTime: BuiltinHandler = Effect.fnUntraced(function*({ parameters: { forever, held, release } }) {
+      const { emit } = yield* CallEvents
+      if (release === true) {
+        yield* Queue.offer(releases, undefined)
+        return { data: "released", metadata: {} }
+      }
+      yield* emit({ _tag: "Progress", message: "warming\u202e up", progress: 1, total: 3 })
+      yield* emit({ _tag: "Progress", message: "half way", progress: 2, total: 3 })
+      if (forever === true) {
+        return yield* Effect.onInterrupt(Effect.never, () =>
+          Effect.sync(() => {
+            project.interrupted++
+            project.onInterrupt()
+          }))
+      }
+      yield* emit({ _tag: "Progress", message: "there", progress: 3, total: 3 })
+      if (held === true) yield* Queue.take(releases)
+      return { data: "there", metadata: {} }
+    })
 
-  const gate = PermissionGate.of({
-    decide: (by, action) =>
-      action._tag === project.denies
-        ? Effect.fail(
-          new PermissionDenied({ what: showAction(action), rule: "not-today", reason: "not today", hint: "Wait" })
+    /** Signing, before any test asks, is recorded whatever disk the test has. */
+    let isReady = false
+    const onDisk = AuditLog.of({
+      ...audit,
+      append: (record, secrets) =>
+        Effect.suspend(() =>
+          project.disk === "free" || !isReady
+            ? audit.append(record, secrets)
+            : project.disk === "full"
+            ? Effect.fail(new AuditUnavailable({ detail: "the disk is full" }))
+            : Effect.die(new Error("secret internals at /home/somebody"))
         )
-        : PermissionGateDefault.make.decide(by, action)
-  })
+    })
 
-  const kernel = KernelMemory.layer({
-    // Tests of the wire call far more at once than a session does.
-    settings: { limitsConcurrency: { caller: 1_000 }, limitsRate: { caller: { tokens: 100_000, period: 60_000 } } },
-    project: files,
-    signatures: "checked",
-    items: { "tools/acme/slow.yaml": slow },
-    builtins: new Map([["slow", takeTime]]),
-    programs: new Map([["/usr/bin/python3", addition]]),
-    replace: Layer.mergeAll(
-      Layer.succeed(AuditLog, onDisk),
-      Layer.succeed(PermissionGate, gate),
-      ItemSourcesContent.layerWith([makeShelf({}, { changes: Stream.fromPubSub(changes) }).source])
+    const gate = PermissionGate.of({
+      decide: (by, action) =>
+        action._tag === project.denies
+          ? Effect.fail(
+            new PermissionDenied({ what: showAction(action), rule: "not-today", reason: "not today", hint: "Wait" })
+          )
+          : PermissionGateDefault.make.decide(by, action)
+    })
+
+    const kernel = KernelMemory.layer({
+      // Tests of the wire call far more at once than a session does.
+      settings: { limitsConcurrency: { caller: 1_000 }, limitsRate: { caller: { tokens: 100_000, period: 60_000 } } },
+      project: files,
+      signatures: "checked",
+      profiles,
+      items: { "tools/acme/slow.yaml": slow },
+      builtins: new Map([["slow", takeTime]]),
+      programs: new Map([["/usr/bin/python3", addition]]),
+      replace: Layer.mergeAll(
+        Layer.succeed(AuditLog, onDisk),
+        Layer.succeed(PermissionGate, gate),
+        ItemSourcesContent.layerWith([makeShelf({}, { changes: Stream.fromPubSub(changes) }).source])
+      )
+    })
+    const somebody = person("yes")
+
+    const signAll = Effect.gen(function*() {
+      for (const type of ItemType.literals) {
+        const { refused } = yield* sign({ id: "**", type, changedOnly: true }, caller)
+        if (refused.length > 0) throw new Error(JSON.stringify(refused))
+      }
+    }).pipe(Effect.provideService(HumanGate, somebody), Effect.orDie)
+
+    // Built by whoever asks first: most tests of the wire never do.
+    const built = yield* Effect.cached(
+      Effect.gen(function*() {
+        const services = yield* Layer.buildWithScope(kernel, scope)
+        yield* Effect.provideContext(signAll, services)
+        for (const [path, text] of Object.entries(unsigned)) files.set(path, text)
+        isReady = true
+        return services
+      }).pipe(Effect.orDie)
     )
-  })
-  const somebody = person("yes")
+    const use: MemoryProject["use"] = (effect) =>
+      Effect.flatMap(built, (services) => Effect.provideContext(effect, services))
 
-  const signAll = Effect.gen(function*() {
-    for (const type of ItemType.literals) {
-      const { refused } = yield* sign({ id: "**", type, changedOnly: true }, caller)
-      if (refused.length > 0) throw new Error(JSON.stringify(refused))
+    const project: MemoryProject = {
+      files,
+      use,
+      signAll: use(signAll),
+      trust: Effect.gen(function*() {
+        const trust = yield* ProjectTrust
+        const proposal = yield* trust.propose
+        yield* trust.accept(proposal, yield* somebody.ask(proposal.request))
+      }).pipe(use, Effect.orDie),
+      denies: undefined,
+      disk: "free",
+      opened: 0,
+      interrupted: 0,
+      onInterrupt: () => {},
+      changed: Effect.asVoid(PubSub.publish(changes, undefined)),
+      layer: Layer.mergeAll(
+        ClientsMemory.layer,
+        Projects.layerWith(() =>
+          Layer.unwrap(Effect.sync(() => {
+            project.opened++
+            return Layer.effectContext(built)
+          }))
+        ),
+        FileSystem.layerNoop({ realPath: (path) => Effect.succeed(path) })
+      )
     }
-  }).pipe(Effect.provideService(HumanGate, somebody), Effect.orDie)
-
-  // Built by whoever asks first: most tests of the wire never do.
-  const built = yield* Effect.cached(
-    Effect.gen(function*() {
-      const services = yield* Layer.buildWithScope(kernel, scope)
-      yield* Effect.provideContext(signAll, services)
-      for (const [path, text] of Object.entries(unsigned)) files.set(path, text)
-      isReady = true
-      return services
-    }).pipe(Effect.orDie)
-  )
-  const use: MemoryProject["use"] = (effect) =>
-    Effect.flatMap(built, (services) => Effect.provideContext(effect, services))
-
-  const project: MemoryProject = {
-    files,
-    use,
-    signAll: use(signAll),
-    trust: Effect.gen(function*() {
-      const trust = yield* ProjectTrust
-      const proposal = yield* trust.propose
-      yield* trust.accept(proposal, yield* somebody.ask(proposal.request))
-    }).pipe(use, Effect.orDie),
-    denies: undefined,
-    disk: "free",
-    opened: 0,
-    interrupted: 0,
-    onInterrupt: () => {},
-    changed: Effect.asVoid(PubSub.publish(changes, undefined)),
-    layer: Layer.mergeAll(
-      ClientsMemory.layer,
-      Projects.layerWith(() =>
-        Layer.unwrap(Effect.sync(() => {
-          project.opened++
-          return Layer.effectContext(built)
-        }))
-      ),
-      FileSystem.layerNoop({ realPath: (path) => Effect.succeed(path) })
-    )
+    return project
   }
-  return project
-})
+)

@@ -10,6 +10,7 @@ import { stdioProtocols } from "../../../src/programs/mcp/transport/protocols.ts
 import { AuditLog } from "../../../src/services/audit/AuditLog.ts"
 import { Outputs } from "../../../src/services/primitive/Outputs.ts"
 import { ProjectTrust } from "../../../src/services/trust/ProjectTrust.ts"
+import { ProjectNotFound } from "../../../src/services/workspace/Workspace.ts"
 import { makeShelf, shelfTool, system } from "../../layers/item/shelf.ts"
 import { knowledge } from "../items.ts"
 import * as MemoryProject from "./memoryProject.ts"
@@ -451,6 +452,37 @@ for (const version of ["2025-11-25", "2026-07-28"] as const) {
         ])
       }))
 
+    it.effect("reports the progress of each call to itself alone, also that of the first", () =>
+      Effect.gen(function*() {
+        const { call, client } = yield* connect(version)
+        const progress = Effect.map(
+          Queue.clear(client.notifications),
+          (heard) => heard.flatMap(({ method, payload }) => method === "notifications/progress" ? [payload] : [])
+        )
+        const asking = (progressToken: string) =>
+          client.callTool({ name: "execute", arguments: { item_id: "slow" }, _meta: { progressToken } })
+        yield* asking("first")
+        assert.strictEqual((yield* progress).length, 3)
+        yield* call("execute", { item_id: "slow" })
+        assert.deepStrictEqual(yield* progress, [])
+        yield* Effect.all([asking("a"), call("execute", { item_id: "slow" }), asking("b")], { concurrency: 3 })
+        const tokens = (yield* progress).map((payload) => JSON.stringify(payload).includes("\"a\"") ? "a" : "b")
+        assert.deepStrictEqual(tokens.toSorted(), ["a", "a", "a", "b", "b", "b"])
+      }))
+
+    it.effect("warns of what its own call could not record, and of nothing else", () =>
+      Effect.gen(function*() {
+        const { call, project } = yield* connect(version)
+        yield* call("execute", { item_id: "add" })
+        const warnings = Effect.map(call("load", { item_id: "add" }), (answer) => structured(answer).warnings)
+        assert.isUndefined(yield* warnings)
+        project.disk = "full"
+        const both = yield* Effect.all([warnings, warnings], { concurrency: 2 })
+        assert.deepStrictEqual(both.map((each) => [each].flat().length), [1, 1])
+        project.disk = "free"
+        assert.isUndefined(yield* warnings)
+      }))
+
     it.effect("interrupts the call that its client cancels", () =>
       Effect.gen(function*() {
         const { call, project } = yield* connect(version)
@@ -464,6 +496,36 @@ for (const version of ["2025-11-25", "2026-07-28"] as const) {
       }))
   })
 }
+
+it.effect("help works without the server's own project, and warns of what it could not record", () =>
+  Effect.gen(function*() {
+    const project = yield* MemoryProject.make
+    const { registrations } = yield* Server.make({
+      project: "/gone",
+      client: "tester",
+      presence: { nobody: undefined, agent: undefined }
+    })
+    const onlyNone = Layer.effect(
+      Projects.Projects,
+      Effect.map(Projects.Projects, (projects) => ({
+        ...projects,
+        open: (key) =>
+          key === "" ? projects.open(key) : Effect.fail(new ProjectNotFound({ dir: key, detail: "it is gone" }))
+      }))
+    )
+    const client = yield* McpTest.makeClient(
+      Layer.provide(registrations, Layer.provideMerge(onlyNone, project.layer)),
+      { protocols: stdioProtocols, protocolVersion: "2025-11-25" }
+    )
+    const call = (name: string) => Effect.map(client.callTool({ name, arguments: { item_id: "add" } }), structured)
+    const help = Effect.map(client.callTool({ name: "help", arguments: {} }), structured)
+    assert.strictEqual((yield* call("load")).error?.code, "PROJECT_NOT_FOUND")
+    const { data, warnings } = yield* help
+    assert.include(JSON.stringify(data), "/gone")
+    assert.isUndefined(warnings)
+    project.disk = "full"
+    assert.include(JSON.stringify((yield* help).warnings), "AUDIT_READ_LOST")
+  }))
 
 it.effect("tells a session of a change on disk, also when something was only removed", () =>
   Effect.gen(function*() {

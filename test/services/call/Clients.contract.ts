@@ -2,13 +2,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import type { Layer } from "effect"
-import { Clients } from "../../../src/services/call/Clients.ts"
+import { type ClientRole, Clients } from "../../../src/services/call/Clients.ts"
 import { agree } from "../../support/trustWorld.ts"
 
-export const add = (name: string, unattended = false) =>
+export const add = (name: string, role: ClientRole = "attended") =>
   Effect.gen(function*() {
     const clients = yield* Clients
-    return yield* clients.add(name, unattended, agree(yield* clients.proposeAdd(name, unattended)))
+    return yield* clients.add(name, role, agree(yield* clients.proposeAdd(name, role)))
   })
 
 export const contract = (backend: string, layer: Layer.Layer<Clients, unknown>) =>
@@ -17,7 +17,7 @@ export const contract = (backend: string, layer: Layer.Layer<Clients, unknown>) 
       Effect.gen(function*() {
         const clients = yield* Clients
         const laptop = yield* add("laptop")
-        const nightly = yield* add("nightly", true)
+        const nightly = yield* add("nightly", "unattended")
         assert.strictEqual(Buffer.from(Redacted.value(laptop), "base64url").length, 32)
         assert.include(yield* clients.withToken(laptop), { name: "laptop", unattended: false })
         assert.include(yield* clients.withToken(nightly), { name: "nightly", unattended: true })
@@ -41,11 +41,11 @@ export const contract = (backend: string, layer: Layer.Layer<Clients, unknown>) 
     it.effect("does only what a person agreed to", () =>
       Effect.gen(function*() {
         const clients = yield* Clients
-        const attended = agree(yield* clients.proposeAdd("a", false))
-        assert.strictEqual((yield* Effect.flip(clients.add("a", true, attended)))._tag, "HumanRequired")
-        assert.strictEqual((yield* Effect.flip(clients.add("b", false, attended)))._tag, "HumanRequired")
-        yield* clients.add("a", false, attended)
-        assert.strictEqual((yield* Effect.flip(clients.add("a", false, attended)))._tag, "ClientNameRefused")
+        const attended = agree(yield* clients.proposeAdd("a", "attended"))
+        assert.strictEqual((yield* Effect.flip(clients.add("a", "unattended", attended)))._tag, "HumanRequired")
+        assert.strictEqual((yield* Effect.flip(clients.add("b", "attended", attended)))._tag, "HumanRequired")
+        yield* clients.add("a", "attended", attended)
+        assert.strictEqual((yield* Effect.flip(clients.add("a", "attended", attended)))._tag, "ClientNameRefused")
         assert.strictEqual((yield* Effect.flip(clients.remove("a", attended)))._tag, "HumanRequired")
         assert.strictEqual((yield* Effect.flip(clients.proposeRemove("b")))._tag, "ClientUnknown")
       }).pipe(Effect.provide(layer)))
@@ -54,7 +54,7 @@ export const contract = (backend: string, layer: Layer.Layer<Clients, unknown>) 
       it.effect(`refuses the name ${JSON.stringify(name)}`, () =>
         Effect.gen(function*() {
           const clients = yield* Clients
-          const error = yield* Effect.flip(clients.proposeAdd(name, false))
+          const error = yield* Effect.flip(clients.proposeAdd(name, "attended"))
           assert.strictEqual(error._tag, "ClientNameRefused")
         }).pipe(Effect.provide(layer)))
     }
@@ -62,10 +62,10 @@ export const contract = (backend: string, layer: Layer.Layer<Clients, unknown>) 
     it.effect("gives a name to one of several that ask for it at once", () =>
       Effect.gen(function*() {
         const clients = yield* Clients
-        const act = agree(yield* clients.proposeAdd("one", false))
+        const act = agree(yield* clients.proposeAdd("one", "attended"))
         const answers = yield* Effect.forEach(
           Array.from({ length: 5 }),
-          () => Effect.result(clients.add("one", false, act)),
+          () => Effect.result(clients.add("one", "attended", act)),
           { concurrency: "unbounded" }
         )
         assert.strictEqual(answers.filter(({ _tag }) => _tag === "Success").length, 1)

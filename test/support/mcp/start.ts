@@ -61,25 +61,22 @@ export const openStdio = (
     lines.push(...parts)
     wake()
   })
-  const parsed = (): ReadonlyArray<Message> => lines.map((line) => JSON.parse(line))
-  return {
-    child,
-    over,
-    said: () => said,
+  const parsed: Array<Message> = []
+  const messages = (): ReadonlyArray<Message> => {
+    for (const line of lines.slice(parsed.length)) parsed.push(JSON.parse(line))
+    return parsed
+  }
+  const heardFrom = (first: number) => ({
     /** Every message so far. Throws where a line is no JSON. */
-    messages: parsed,
-    /** What stands after the last line end. */
-    rest: () => rest,
-    raw: (text: string | Uint8Array) => child.stdin.write(text),
-    send: (message: unknown) => child.stdin.write(`${JSON.stringify(message)}\n`),
+    messages: () => messages().slice(first),
     /** The first message that fits, also if it came before. */
     until: async (fits: (message: Message) => boolean, milliseconds = 20_000): Promise<Message> => {
       const deadline = Date.now() + milliseconds
       for (;;) {
-        const found = parsed().find(fits)
+        const found = messages().slice(first).find(fits)
         if (found !== undefined) return found
         const left = deadline - Date.now()
-        if (left <= 0) throw new Error(`nothing fits in ${lines.join("\n").slice(0, 2000)}\n${said}`)
+        if (left <= 0) throw new Error(`nothing fits in ${lines.slice(first).join("\n").slice(0, 2000)}\n${said}`)
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, left)
           wake = () => {
@@ -89,6 +86,21 @@ export const openStdio = (
         })
       }
     }
+  })
+  const server = {
+    child,
+    over,
+    said: () => said,
+    /** What stands after the last line end. */
+    rest: () => rest,
+    raw: (text: string | Uint8Array) => child.stdin.write(text),
+    send: (message: unknown) => child.stdin.write(`${JSON.stringify(message)}\n`)
+  }
+  return {
+    ...server,
+    ...heardFrom(0),
+    /** The same server, without the messages until now. */
+    fromNow: () => ({ ...server, ...heardFrom(lines.length) })
   }
 }
 

@@ -2,6 +2,7 @@
 // redirect to another one is decided too. Addresses are checked by Outbound. Every status is an answer, not a failure.
 import { Duration, Effect, Result, Schema, type Scope, Stream } from "effect"
 import type { Standing } from "../../../services/capability/Access.ts"
+import { addressKind } from "../../../services/outbound/Address.ts"
 import { Outbound } from "../../../services/outbound/Outbound.ts"
 import type { OutboundRequest } from "../../../services/outbound/Outbound.ts"
 import type { Builtin } from "../../../services/primitive/Builtins.ts"
@@ -35,6 +36,20 @@ const planned = Effect.fnUntraced(function*(input: AccessInput) {
   return { url: new URL(url), method, headers, body: body?._tag === "Bytes" ? body.bytes : undefined }
 })
 
+const publicOnly =
+  "http.fetch reaches public addresses only. A tool that the person signed, with private_hosts in its config, can reach this one"
+
+/** Nobody is asked about an address that is refused in any case. A name is looked up only once it is allowed. */
+const refusePrivate = ({ tool }: AccessInput, url: URL) => {
+  const host = hostAccess(url.hostname, portOf(url)).host
+  const kind = /(?:^|\.)localhost$/.test(host) ? "loopback" : addressKind(host)
+  return kind === "public" || (kind === "invalid" && !host.includes(":"))
+    ? Effect.void
+    : Effect.fail(
+      new RequestRefused({ tool, target: url.origin, issue: `${host} is not a public address`, hint: publicOnly })
+    )
+}
+
 const send = (input: PrimitiveInput, request: OutboundRequest) =>
   Effect.flatMap(Outbound, (outbound) => outbound.send(request)).pipe(
     Effect.mapError((error) =>
@@ -42,9 +57,7 @@ const send = (input: PrimitiveInput, request: OutboundRequest) =>
         tool: input.tool,
         target: error.target,
         issue: error.issue,
-        hint: error.hint.includes("private_hosts")
-          ? "http.fetch reaches public addresses only. A tool that the person signed, with private_hosts in its config, can reach this one"
-          : error.hint
+        hint: error.hint.includes("private_hosts") ? publicOnly : error.hint
       })
     )
   )
@@ -130,7 +143,18 @@ const fetch = Effect.fnUntraced(
 
 const tool: Builtin<Outbound | Outputs | Settings> = {
   run: fetch,
-  accesses: (input) => Effect.map(planned(input), ({ url }) => [hostAccess(url.hostname, portOf(url))]),
+  accesses: (input) =>
+    Effect.flatMap(
+      planned(input),
+      ({ url }) => Effect.as(refusePrivate(input, url), [hostAccess(url.hostname, portOf(url))])
+    ),
+  preview: (input) =>
+    Effect.map(planned(input), ({ body, headers, method, url }) =>
+      [
+        `${method} ${url.href}`,
+        ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+        ...(body === undefined ? [] : ["", new TextDecoder().decode(body)])
+      ].join("\n")),
   needs: { level: "sandboxed", by: "outbound" }
 }
 

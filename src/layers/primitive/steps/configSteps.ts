@@ -89,7 +89,7 @@ export const validateConfig = Effect.gen(function*() {
   }
 
   /** Validates a config with a link's own schema, and adds the schema's defaults. */
-  const validateAgainst = Effect.fnUntraced(
+  const validateAgainst = Effect.fnUntracedEager(
     function*(facts: Facts<"chain">, link: ChainLink, config: Schema.JsonObject) {
       const { tool } = link
       const { id } = tool.location
@@ -99,7 +99,7 @@ export const validateConfig = Effect.gen(function*() {
         value: config,
         closed: false,
         origin: { _tag: "verified", digest: tool.digest }
-      }).pipe(Effect.mapError((reason) => blame(facts.chain, reason, link)))
+      }).pipe(Effect.mapErrorEager((reason) => blame(facts.chain, reason, link)))
       if (issues.length === 0 && isJsonObject(value)) return value
       const { chain } = facts
       const setter = setterOf(chain, issues[0]?.field ?? "", link)
@@ -112,7 +112,7 @@ export const validateConfig = Effect.gen(function*() {
     }
   )
 
-  return Effect.fnUntraced(
+  return Effect.fnUntracedEager(
     function*(facts: Facts<"chain" | "config" | "env" | "parameters" | "toolFile">) {
       const { chain, config } = facts
       for (const { link, template } of askingIn(chain)) {

@@ -55,7 +55,7 @@ export const isolate = Effect.gen(function*() {
     return level !== undefined && verified.every(({ by }) => by._tag === "System" || isYours(by)) ? level : undefined
   })
 
-  return Effect.fnUntraced(function*(facts: Facts<"chain" | "verified">) {
+  return Effect.fnUntracedEager(function*(facts: Facts<"chain" | "verified">) {
     const { leaf, primitive } = facts.chain
     const { field, needed } = choiceIn(facts.chain)
     // Requests of http_client have no grants of hosts: only their signed address keeps them from any other.

@@ -31,7 +31,7 @@ export const validateParameters = Effect.gen(function*() {
     return found
   }
 
-  return Effect.fnUntraced(function*(facts: Facts<"call" | "chain">) {
+  return Effect.fnUntracedEager(function*(facts: Facts<"call" | "chain">) {
     const { leaf } = facts.chain
     const { id } = leaf.tool.location
     const { issues, value } = yield* schemas.validate({
@@ -40,7 +40,7 @@ export const validateParameters = Effect.gen(function*() {
       value: facts.call.parameters,
       closed: true,
       origin: { _tag: "verified", digest: leaf.tool.digest }
-    }).pipe(Effect.mapError((reason) => blame(facts.chain, reason)))
+    }).pipe(Effect.mapErrorEager((reason) => blame(facts.chain, reason)))
     if (issues.length > 0 || !isJsonObject(value)) {
       return yield* blame(facts.chain, new ParametersInvalid({ tool: id, issues: [...issues] }))
     }

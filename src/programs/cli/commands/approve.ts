@@ -1,19 +1,19 @@
 // approve and reject: answer what waits for a person.
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as CliError from "effect/cli/CliError"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import type { Approval, ApprovalAnswer } from "../../../services/approval/Approval.ts"
-import { answersOf } from "../../../services/approval/Approval.ts"
 import { ApprovalStore } from "../../../services/approval/ApprovalStore.ts"
 import { safeLine } from "../../../services/error/safeText.ts"
-import { answerApproval, approving } from "../../approvals.ts"
+import { answerApproval, approving, refuseApprovals } from "../../approvals.ts"
 import { shown } from "../../inbox.ts"
 import { withNext } from "../help.ts"
 import { withGate, yesFlag } from "../HumanGateTerminal.ts"
 import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
+import { plural } from "../text.ts"
 import type { Paint } from "../text.ts"
 
 const idArgument = Argument.String("id").pipe(
@@ -56,8 +56,8 @@ export const approveCommand = Command.make("approve", {
     const approval = yield* inProject(() =>
       Effect.gen(function*() {
         if (chosen.length > 0) return yield* answerApproval(input.id, by, { answers: chosen, rules })
-        const { approval: found } = yield* Effect.flatMap(ApprovalStore, (store) => store.propose(input.id))
-        const answers = answersOf(found).filter((answer) => approving.includes(answer))
+        const { approval: found, question } = yield* Effect.flatMap(ApprovalStore, (store) => store.propose(input.id))
+        const answers = approving.filter((answer) => question.choices?.some(({ value }) => value === answer) === true)
         return yield* answerApproval(found.id, by, { answers, rules })
       })
     ).pipe(withGate(input.yes))
@@ -85,21 +85,38 @@ export const approveCommand = Command.make("approve", {
   )
 
 export const rejectCommand = Command.make("reject", {
-  id: idArgument,
+  id: Argument.optional(idArgument),
+  all: flag("all", "Everything that waits; with a session's id, everything of that session"),
   never: flag("never", "Make a rule that refuses it from now on")
 }, (input) =>
   Effect.gen(function*() {
     const by = yield* caller
-    const answers: ReadonlyArray<ApprovalAnswer> = [input.never ? "never" : "no"]
+    const id = Option.getOrUndefined(input.id)
     // Typing the command is the answer.
-    const approval = yield* inProject(() => answerApproval(input.id, by, { answers })).pipe(withGate(true))
+    if (input.all || id === undefined) {
+      const output = yield* Output
+      const rejected = yield* inProject(() => refuseApprovals(by, id)).pipe(withGate(true))
+      return yield* output.answer({ rejected }, (paint) => `${paint.red("rejected")} ${plural(rejected, "request")}`)
+    }
+    const answers: ReadonlyArray<ApprovalAnswer> = [input.never ? "never" : "no"]
+    const approval = yield* inProject(() => answerApproval(id, by, { answers })).pipe(withGate(true))
     yield* answered(approval)
   })).pipe(
-    Command.withDescription("Refuse a call that waits for you. The caller is told when it repeats the call."),
+    Command.validate(({ all, id, never }) =>
+      Option.isNone(id) && !all
+        ? Effect.fail(new CliError.ValidationError({ message: "Give a request's id, or --all" }))
+        : all && never
+        ? Effect.fail(new CliError.ValidationError({ message: "--never is for one request: --all makes no rules" }))
+        : Effect.void
+    ),
+    Command.withDescription(
+      "Refuse a call that waits for you, or with --all every one. The caller is told when it repeats the call."
+    ),
     Command.withShortDescription("Refuse a call that waits for you"),
     Command.withExamples([
       { command: "kiwi reject k7f3m2qa9x" },
-      { command: "kiwi reject k7f3m2qa9x --never", description: "And every call like it" }
+      { command: "kiwi reject k7f3m2qa9x --never", description: "And every call like it" },
+      { command: "kiwi reject --all" }
     ]),
     withNext(["kiwi inbox", "see what waits"])
   )

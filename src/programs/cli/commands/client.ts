@@ -1,6 +1,7 @@
 // client: the names by which rules know who calls, and their tokens for HTTP.
 import { Effect, Redacted } from "effect"
 import * as Argument from "effect/cli/Argument"
+import * as CliError from "effect/cli/CliError"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { Clients } from "../../../services/call/Clients.ts"
@@ -22,17 +23,28 @@ export const clientAddCommand = Command.make("add", {
     Flag.withDescription("Nobody sits in front of it: it is never asked a question, and what asks waits for you"),
     Flag.withDefault(false)
   ),
+  approver: Flag.Boolean("approver").pipe(
+    Flag.withoutNegation,
+    Flag.withDescription("Its token answers what waits for you, by POST /approvals/ID, and does nothing else"),
+    Flag.withDefault(false)
+  ),
   yes: yesFlag
-}, ({ name, unattended, yes }) =>
+}, ({ approver, name, unattended, yes }) =>
   Effect.gen(function*() {
     const output = yield* Output
     const by = yield* caller
-    const token = Redacted.value(yield* inProject(() => addClient(name, unattended, by)).pipe(withGate(yes)))
+    const role = approver ? "approver" : unattended ? "unattended" : "attended"
+    const token = Redacted.value(yield* inProject(() => addClient(name, role, by)).pipe(withGate(yes)))
     yield* output.answer(
-      { name, unattended, token },
-      (paint) => `${paint.green("added")} ${name}${unattended ? ", unattended" : ""}\n\n${token}`
+      { name, unattended: role !== "attended", ...(approver ? { approver } : {}), token },
+      (paint) => `${paint.green("added")} ${name}${role === "attended" ? "" : `, ${role}`}\n\n${token}`
     )
-    if (!output.json) {
+    if (!output.json && approver) {
+      yield* output.say(
+        "\nThis is its token, shown this once: the service sends it as Authorization: Bearer TOKEN with POST " +
+          "/approvals/ID to the servers that you start with kiwi serve --http (docs/approvals.md)."
+      )
+    } else if (!output.json) {
       yield* output.say(
         "\nThis is its token for HTTP, shown this once: the client sends it as Authorization: Bearer TOKEN to the " +
           "servers that you start with kiwi serve --http. On stdin and stdout the name is given by: " +
@@ -40,6 +52,11 @@ export const clientAddCommand = Command.make("add", {
       )
     }
   })).pipe(
+    Command.validate(({ approver, unattended }) =>
+      approver && unattended
+        ? Effect.fail(new CliError.ValidationError({ message: "Give one of --unattended and --approver" }))
+        : Effect.void
+    ),
     Command.withDescription(
       "Name a client: rules can then allow it more or less than others, and the audit names it. Its token is made and " +
         "printed once; Kiwi keeps only its hash."
@@ -47,7 +64,8 @@ export const clientAddCommand = Command.make("add", {
     Command.withShortDescription("Name a client, and make its token"),
     Command.withExamples([
       { command: "kiwi client add laptop" },
-      { command: "kiwi client add nightly --unattended", description: "A job that runs while nobody is there" }
+      { command: "kiwi client add nightly --unattended", description: "A job that runs while nobody is there" },
+      { command: "kiwi client add phone --approver", description: "A service that brings you what waits" }
     ]),
     withNext(["kiwi serve --http", "serve the clients that have a token"], ["kiwi client list", "who has one"])
   )
@@ -62,9 +80,9 @@ export const clientListCommand = Command.make("list", {}, () =>
       (paint) =>
         all.length === 0
           ? "No client has been added."
-          : table(all.map(({ added, name, unattended }) => [
+          : table(all.map(({ added, approver, name, unattended }) => [
             paint.bold(name),
-            unattended ? "unattended" : "",
+            approver === true ? "approver" : unattended ? "unattended" : "",
             paint.dim(added)
           ]))
     )

@@ -5,13 +5,19 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { exactText } from "../../../services/error/exactText.ts"
 import { safeLine } from "../../../services/error/safeText.ts"
-import type { AskedHelp, Inbox, InboxRequest, RequestStatus, Status } from "../../inbox.ts"
+import { Lineage } from "../../../services/presence/Lineage.ts"
+import { whyNotTyped } from "../../../services/presence/presence.ts"
+import { shellWord } from "../../../services/text/shellWord.ts"
+import type { AskedHelp, Inbox, InboxRequest, Refused, RequestStatus, Status } from "../../inbox.ts"
 import { inbox, requestStatus, settleHelp, status } from "../../inbox.ts"
 import { withNext } from "../help.ts"
 import { withGate } from "../HumanGateTerminal.ts"
+import { liveInbox } from "../inbox/liveInbox.ts"
 import { Output } from "../Output.ts"
 import { caller, inProject } from "../root.ts"
-import { definitions, indented, plural, table } from "../text.ts"
+import { Shell, variable } from "../Shell.ts"
+import { TerminalDevice } from "../TerminalDevice.ts"
+import { definitions, indented, plural, table, tableWithNotes } from "../text.ts"
 import type { Paint } from "../text.ts"
 
 const clock = (at: string): string => `${at.slice(0, 10)} ${at.slice(11, 19)}`
@@ -55,12 +61,29 @@ const helpText = (one: AskedHelp, paint: Paint, width: number): string =>
     )
   ].join("\n")
 
-const refusedText = ({ refused }: Inbox, paint: Paint): string =>
-  table(refused.map((one) => [
-    paint.dim(clock(one.at)),
-    `${safeLine(one.operation)} ${paint.bold(safeLine(one.item))}`,
-    safeLine(one.message, 300)
-  ]))
+/** What a person types to allow what was refused; undefined if no rule alone would. */
+const remedyOf = ({ allow, denied_by }: Refused): string | undefined =>
+  allow !== undefined
+    ? `kiwi permissions allow ${shellWord(allow)}`
+    : denied_by === undefined
+    ? undefined
+    : `kiwi permissions remove ${shellWord(denied_by)}`
+
+const refusedText = ({ refused }: Inbox, paint: Paint, width: number): string =>
+  tableWithNotes(
+    refused.map((one) => {
+      const remedy = remedyOf(one)
+      return {
+        cells: [
+          paint.dim(clock(one.at)),
+          `${safeLine(one.operation)} ${paint.bold(safeLine(one.item))}`,
+          safeLine(one.message, 300)
+        ],
+        notes: remedy === undefined ? [] : [`to allow it: ${safeLine(remedy, 400)}`]
+      }
+    }),
+    width
+  )
 
 const inboxText = (found: Inbox, paint: Paint, width: number): string =>
   [
@@ -73,10 +96,23 @@ const inboxText = (found: Inbox, paint: Paint, width: number): string =>
       paint.dim("Dealt with one: kiwi inbox --done ID")
     ]),
     ...(found.refused.length === 0 ? [] : [
-      `${paint.bold("Refused lately")}\n${refusedText(found, paint)}`,
-      paint.dim("What would allow one: kiwi explain ID")
+      `${paint.bold("Refused lately")}\n${refusedText(found, paint, width)}`
     ])
   ].join("\n\n")
+
+/** Shows the live list where a person can answer. Returns whether it did. */
+const showLive = Effect.gen(function*() {
+  const { json, paint } = yield* Output
+  const { env, stdin, stdout } = yield* Shell
+  if (json || !stdin.isTerminal || !stdout.isTerminal || variable(env, "TERM") === "dumb") return false
+  const lineage = yield* Effect.flatMap(Lineage, ({ read }) => read)
+  if (whyNotTyped({ env, lineage, stdin: true, stdout: true }) !== undefined) return false
+  const terminal = yield* Effect.flatMap(TerminalDevice, ({ open }) => open)
+  if (terminal === undefined) return false
+  const by = yield* caller
+  yield* inProject((key) => liveInbox(terminal, by, { paint, title: key === "" ? "this folder" : key }))
+  return true
+}).pipe(Effect.scoped)
 
 export const inboxCommand = Command.make("inbox", {
   done: Flag.String("done").pipe(
@@ -93,13 +129,15 @@ export const inboxCommand = Command.make("inbox", {
       yield* inProject(() => settleHelp(done.value, by)).pipe(withGate(true))
       return yield* output.answer({ done: done.value }, (paint) => `${paint.green("done")} ${safeLine(done.value)}`)
     }
+    if (yield* showLive) return
     const found = yield* inProject(() => inbox)
     yield* output.answer(found, (paint) => inboxText(found, paint, output.width))
   })).pipe(
     Command.withDescription(
       "What waits for you in this project: each call that a rule asks about, what it would touch, and the rule that an " +
         "answer can make. Calls that one answer settles are one. Below it, callers that are stuck or leave a decision to " +
-        "you, and what was refused lately."
+        "you, and what was refused lately, with the rule that would allow it. On a terminal it is a list that you answer " +
+        "by keys, and that shows what comes; with --json, and in a pipe, it is printed once."
     ),
     Command.withShortDescription("What waits for your answer"),
     Command.withExamples([{ command: "kiwi inbox" }, { command: "kiwi inbox --json" }]),

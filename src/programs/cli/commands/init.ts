@@ -2,9 +2,11 @@
 import { Effect, FileSystem, Option, Path } from "effect"
 import * as Argument from "effect/cli/Argument"
 import * as Command from "effect/cli/Command"
+import * as Flag from "effect/cli/Flag"
 import { readText } from "../../../layers/files/readRegular.ts"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { Identity, isEncryptedPlace } from "../../../services/identity/Identity.ts"
+import { isProfileName } from "../../../services/permission/profile/Profile.ts"
 import { shellWord } from "../../../services/text/shellWord.ts"
 import { HumanGate } from "../../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../../services/workspace/KiwiHome.ts"
@@ -187,8 +189,14 @@ export const initCommand = Command.make("init", {
   dir: Argument.String("dir").pipe(
     Argument.withDescription("The folder; made if it is missing. Default: this one"),
     Argument.optional
+  ),
+  profile: Flag.String("profile").pipe(
+    Flag.withMetavar("NAME"),
+    Flag.filter(isProfileName, () => "1 to 48 letters, digits, dots, - and _"),
+    Flag.withDescription("In the clients' configurations that are shown: serve this profile only"),
+    Flag.optional
   )
-}, ({ dir }) =>
+}, ({ dir, profile }) =>
   Effect.gen(function*() {
     const output = yield* Output
     const shell = yield* Shell
@@ -209,7 +217,7 @@ export const initCommand = Command.make("init", {
       : output.busy("Making the project", () => making)
     const places = { home: home.userHome, project: made.project, platform: shell.platform }
     const { command, typed } = yield* commands
-    const serve = serveCommand(command, made.project)
+    const serve = serveCommand(command, made.project, Option.getOrUndefined(profile))
     const report: Report = {
       ...made,
       commit: made.existed ? [] : [".ai"],

@@ -5,7 +5,7 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { parseAllowedHost } from "../../mcp/transport/hosts.ts"
 import { withNext } from "../help.ts"
-import { plainServe, projectToServe, readPresence } from "../plainServe.ts"
+import { plainServe, profileToServe, projectToServe, readPresence } from "../plainServe.ts"
 import { root } from "../root.ts"
 import { Shell, variable } from "../Shell.ts"
 
@@ -47,21 +47,31 @@ export const serveCommand = Command.make("serve", {
   ),
   client: Flag.String("client").pipe(
     Flag.withMetavar("NAME"),
-    Flag.withDescription("The name of this server's client in your rules. Default: your user"),
+    Flag.withDescription(
+      "The name of this server's client in your rules, one that you added with kiwi client add. Default: your user"
+    ),
+    Flag.optional
+  ),
+  profile: Flag.String("profile").pipe(
+    Flag.withMetavar("NAME"),
+    Flag.withDescription("Serve only what this profile has, with its rules; list its tools by name: docs/profiles.md"),
     Flag.optional
   )
-}, ({ allowHost, client, host, http, noAuth, port }) =>
+}, ({ allowHost, client, host, http, noAuth, port, profile }) =>
   Effect.gen(function*() {
     const plain = {
       project: Option.getOrUndefined((yield* root).project),
-      client: Option.getOrUndefined(client)
+      client: Option.getOrUndefined(client),
+      profile: Option.getOrUndefined(profile)
     }
     if (!http) return yield* plainServe(plain)
     const shell = yield* Shell
     const token = variable(shell.env, "KIWI_HTTP_TOKEN")
     const { serveHttp } = yield* Effect.promise(() => import("../../mcp/serve.ts"))
+    const project = yield* projectToServe(plain.project)
     return yield* serveHttp({
-      project: yield* projectToServe(plain.project),
+      project,
+      ...(yield* profileToServe(project, plain.profile)),
       client: plain.client ?? shell.user,
       host: Option.getOrElse(host, () => "127.0.0.1"),
       port: Option.getOrElse(port, () => 0),

@@ -3,6 +3,8 @@
 // from the message itself.
 import { Predicate } from "effect"
 import type { Effect } from "effect"
+import { isId, makeIdFinder } from "./messageId.ts"
+import type { MessageId } from "./messageId.ts"
 
 /** A message larger than this is refused; an item is at most 1 MiB, and parameters may carry a few of them. */
 export const maxMessageBytes = 16 * 1024 * 1024
@@ -14,7 +16,7 @@ export const invalidRequest = -32600
 export interface Refusal {
   readonly code: number
   readonly message: string
-  readonly id: string | number | null
+  readonly id: MessageId | null
 }
 
 /** A request, a notification (no id), or an answer (no method). */
@@ -30,7 +32,7 @@ export type Admission =
   | { readonly _tag: "Accepted"; readonly message: Message | ReadonlyArray<Message> }
   | { readonly _tag: "Refused"; readonly refusal: Refusal }
 
-const refused = (code: number, message: string, id: string | number | null = null): Admission => ({
+const refused = (code: number, message: string, id: MessageId | null = null): Admission => ({
   _tag: "Refused",
   refusal: { code, message, id }
 })
@@ -62,11 +64,6 @@ const hasPrototypeKey = (value: unknown): boolean => {
 /** Members that JSON-RPC does not have and the library below would act upon. */
 const reserved = ["headers", "discard", "chunk", "traceId", "spanId", "sampled"]
 
-/** Integers above 2^53 would come back as other ones. */
-const isId = (id: unknown): id is string | number =>
-  typeof id === "string" ||
-  (typeof id === "number" && Number.isFinite(id) && (Number.isSafeInteger(id) || !Number.isInteger(id)))
-
 const checkOne = (message: unknown): Admission | undefined => {
   if (!Predicate.isObject(message) || Array.isArray(message)) {
     return refused(invalidRequest, "A JSON-RPC message is an object")
@@ -97,9 +94,16 @@ const checkOne = (message: unknown): Admission | undefined => {
     : undefined
 }
 
+/** The id of a request that is not parsed. */
+const idIn = (text: string): MessageId | null => {
+  const finder = makeIdFinder()
+  finder.take(Buffer.from(text))
+  return finder.found()
+}
+
 /** Decides over one message or one batch, given as text without its line end. */
 export const admit = (text: string): Admission => {
-  if (tooDeep(text)) return refused(invalidRequest, `A message may nest at most ${maxDepth} levels deep`)
+  if (tooDeep(text)) return refused(invalidRequest, `A message may nest at most ${maxDepth} levels deep`, idIn(text))
   let message: unknown
   try {
     message = JSON.parse(text)
@@ -107,15 +111,17 @@ export const admit = (text: string): Admission => {
     return refused(parseError, "Parse error: this is not a JSON value on one line")
   }
   if ((text.includes("__proto__") || text.includes("\\u")) && hasPrototypeKey(message)) {
-    return refused(invalidRequest, "A message may not have a key named __proto__")
+    return refused(invalidRequest, "A message may not have a key named __proto__", idIn(text))
   }
   const bad = Array.isArray(message) ? message.map(checkOne).find(Predicate.isNotUndefined) : checkOne(message)
   return bad ?? { _tag: "Accepted", message: message as Message | ReadonlyArray<Message> }
 }
 
+export const isList = <A>(given: A | ReadonlyArray<A>): given is ReadonlyArray<A> => Array.isArray(given)
+
 /** The methods of a message or batch. */
 export const methodsOf = (message: Message | ReadonlyArray<Message>): ReadonlyArray<string> =>
-  [message].flat().flatMap(({ method }) => method ?? [])
+  isList(message) ? message.flatMap(methodsOf) : message.method === undefined ? [] : [message.method]
 
 export const encodeRefusal = ({ code, id, message }: Refusal): string =>
   JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } })

@@ -14,12 +14,13 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import { createServer, IncomingMessage } from "node:http"
 import type { Server } from "node:http"
 import { Clients } from "../../../services/call/Clients.ts"
+import type { RouteAnswer } from "../approvalRoute.ts"
 import { admit, invalidRequest, maxMessageBytes, methodsOf } from "./admission.ts"
 import type { ListGate, Refusal } from "./admission.ts"
 import { answersTo, bracketed, isLoopback, namesOf } from "./hosts.ts"
 import * as HttpSessions from "./httpSessions.ts"
 import type { Notices } from "./notices.ts"
-import { admitAs } from "./principal.ts"
+import { admitAs, clientOf } from "./principal.ts"
 
 const path = "/mcp"
 
@@ -110,7 +111,17 @@ interface SecurityOptions {
   readonly notices: Notices
   /** What is done for a session that ended, by its id. */
   readonly endSession: (id: string) => Effect.Effect<void>
+  readonly answer: AnswerRequest
 }
+
+/** An answer of the approver `client` to the request `id`. */
+export type AnswerRequest = (id: string, client: string, body: string) => Effect.Effect<RouteAnswer>
+
+/** The only route of an approver's token, and of no other. */
+const approvalRoute = /^\/approvals\/([a-z0-9]{10})$/
+
+/** An answer is two short fields. In bytes. */
+const maxAnswerBytes = 4_096
 
 /** Applies to every route, including those that do not exist. */
 const security = (options: SecurityOptions) =>
@@ -148,6 +159,21 @@ const security = (options: SecurityOptions) =>
           if (!(yield* authorized(request))) {
             const response = refuse(401, "A bearer token is required")
             return HttpServerResponse.setHeader(response, "www-authenticate", "Bearer realm=\"kiwi\"")
+          }
+          const client = clientOf(request)
+          if (client?.approver === true) {
+            const [, id] = approvalRoute.exec(request.url) ?? []
+            if (id === undefined || request.method !== "POST") {
+              return refuse(403, "This token answers requests only: POST /approvals/ID")
+            }
+            if (Number(request.headers["content-length"] ?? 0) > maxAnswerBytes) return tooLong
+            const text = yield* Effect.result(request.text)
+            if (text._tag === "Failure" || text.success.length > maxAnswerBytes) return tooLong
+            const { body, status } = yield* options.answer(id, client.name, text.success)
+            return HttpServerResponse.jsonUnsafe(body, { status })
+          }
+          if (approvalRoute.test(request.url)) {
+            return refuse(403, "Requests are answered with a token that a person made: kiwi client add NAME --approver")
           }
           // The library's router takes //mcp, /MCP and /%6dcp for /mcp: only the exact spelling is accepted.
           if (!isEndpoint(request.url)) return refuse(404, `This server answers at ${path}`)
@@ -213,6 +239,7 @@ interface Served<RE, RR> {
   readonly notices: Notices
   /** What is done for a session that ended, by its id. */
   readonly endSession: (id: string) => Effect.Effect<void>
+  readonly answer: AnswerRequest
 }
 
 const listen = (server: Server, options: HttpOptions) =>
@@ -257,7 +284,8 @@ export const layer = <RE, RR>(
             clients,
             gate: served.gate,
             notices: served.notices,
-            endSession: served.endSession
+            endSession: served.endSession,
+            answer: served.answer
           })
         ),
         {

@@ -8,7 +8,7 @@ import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Notices from "./notices.ts"
 import { clientOf } from "./principal.ts"
 
-/** How many sessions there may be. A new one replaces the one that has been idle longest. */
+/** How many sessions a client may have. A new one replaces its own that has been idle longest. */
 const most = 64
 const idleAfter = 30 * 60 * 1000
 const mostSubscriptions = 1000
@@ -73,13 +73,15 @@ export const make = (path: string, notices: Notices.Notices, onEnd: (id: string)
     ))
   })
 
-  const makeRoom = Effect.fnUntraced(function*<E, R>(app: App<E, R>) {
+  const makeRoom = Effect.fnUntraced(function*<E, R>(client: string | undefined, app: App<E, R>) {
     const now = yield* Clock.currentTimeMillis
     const idle = [...sessions].filter(([, s]) => s.running === 0).toSorted(([, a], [, b]) => a.usedAt - b.usedAt)
     const old = idle.filter(([, s]) => now - s.usedAt > idleAfter)
-    const surplus = idle.slice(0, Math.max(0, sessions.size + 1 - most))
+    const isOwn = ([, session]: readonly [string, Session]) => session.client === client
+    const count = () => [...sessions].filter(isOwn).length
+    const surplus = idle.filter(isOwn).slice(0, Math.max(0, count() + 1 - most))
     for (const [id] of new Map([...old, ...surplus])) yield* end(id, app)
-    return sessions.size < most
+    return count() < most
   })
 
   const opened = Effect.fnUntraced(function*(
@@ -153,10 +155,11 @@ export const make = (path: string, notices: Notices.Notices, onEnd: (id: string)
     // As for an unknown one: who may not use a session does not learn that there is one.
     if (session !== undefined && session.client !== clientOf(request)?.name) return empty(404)
     if (methods.includes("initialize")) {
-      if (!(yield* makeRoom(app))) return HttpServerResponse.setHeader(empty(503), "retry-after", "60")
+      const client = clientOf(request)?.name
+      if (!(yield* makeRoom(client, app))) return HttpServerResponse.setHeader(empty(503), "retry-after", "60")
       const response = yield* app
       // The library sets the session's id only when the response is about to be sent.
-      yield* HttpEffect.appendPreResponseHandler((_, sent) => opened(sent, clientOf(request)?.name))
+      yield* HttpEffect.appendPreResponseHandler((_, sent) => opened(sent, client))
       return response
     }
     if (request.method === "GET" && request.headers["accept"]?.includes("text/event-stream") === true) {

@@ -4,7 +4,7 @@ import { Predicate } from "effect"
 import type * as RpcMessage from "effect/rpc/RpcMessage"
 import { BoundedMap } from "../../../services/cache/BoundedMap.ts"
 import type { Message, Refusal } from "./admission.ts"
-import { invalidRequest } from "./admission.ts"
+import { invalidRequest, isList } from "./admission.ts"
 import { stdioProtocols } from "./protocols.ts"
 
 /** The library has one type for what a client sends as a request and as an answer. */
@@ -66,8 +66,6 @@ const hasBatches = (exit: Exit): boolean => {
   const protocol = stdioProtocols.find(({ protocolVersion }) => protocolVersion === agreed)
   return protocol?.runtime.transport.jsonRpc.acceptsBatches === true
 }
-
-const isList = <A>(given: A | ReadonlyArray<A>): given is ReadonlyArray<A> => Array.isArray(given)
 
 interface Batch {
   /** Requests that have no answer yet and have not been cancelled. */

@@ -4,7 +4,7 @@ import type { Scope, Stream } from "effect"
 import * as Streams from "effect/Stream"
 
 export type Notice =
-  | { readonly method: "notifications/resources/list_changed" | "notifications/prompts/list_changed" }
+  | { readonly method: `notifications/${"tools" | "resources" | "prompts"}/list_changed` }
   | { readonly method: "notifications/resources/updated"; readonly uri: string }
 
 export interface Notices {

@@ -23,14 +23,15 @@ export interface StdioOptions {
 /** How long calls that are running when stdin ends may still take: `printf … | kiwi serve` wants its answers. */
 const grace = "1 second"
 
-const refusals: Readonly<Record<Extract<Line, string>, Refusal>> = {
-  "too-long": {
-    code: invalidRequest,
-    message: `A message may be at most ${maxMessageBytes / 1024 / 1024} MiB long`,
-    id: null
-  },
-  "not-text": { code: parseError, message: "Parse error: this is not UTF-8", id: null }
-}
+/** Of a line that holds no text to admit. */
+const refusalOf = (line: Exclude<Line, { readonly text: string }>): Refusal =>
+  line === "not-text"
+    ? { code: parseError, message: "Parse error: this is not UTF-8", id: null }
+    : {
+      code: invalidRequest,
+      message: `A message may be at most ${maxMessageBytes / 1024 / 1024} MiB long`,
+      id: line.tooLong
+    }
 
 interface Ends {
   /** stdin has ended. */
@@ -64,7 +65,7 @@ const makeProtocol = ({ before, input, output }: StdioOptions, { closed, ended }
         room.closeUnsafe()
         return Effect.raceFirst(room.await, Deferred.await(closed))
       })
-    const refuse = (refusal: Refusal) => write(encodeRefusal(refusal))
+    const refuse = (refusal: Refusal) => write(encodeRefusal(messages.refusal(refusal)))
 
     /** After a defect in the library, only one message is lost: the next ones are still read. */
     const takeLines = (taken: ReadonlyArray<Line>): Effect.Effect<void> =>
@@ -80,11 +81,11 @@ const makeProtocol = ({ before, input, output }: StdioOptions, { closed, ended }
       )
 
     const takeLine = (line: Line): Effect.Effect<void> => {
-      if (typeof line === "string") return refuse(refusals[line])
+      if (line === "not-text" || "tooLong" in line) return refuse(refusalOf(line))
       const text = line.text.trim()
       if (text === "") return Effect.void
       const admission = admit(text)
-      if (admission._tag === "Refused") return refuse(messages.refusal(admission.refusal))
+      if (admission._tag === "Refused") return refuse(admission.refusal)
       const { message } = admission
       const received = messages.receive(message)
       if ("code" in received) return refuse(received)

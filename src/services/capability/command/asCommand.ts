@@ -14,3 +14,7 @@ export const asCommand = ({ text, words }: CommandAccess): SimpleCommand | undef
     text
   }
 }
+
+/** What could be read of an access that cannot be taken apart. A word that is not known is no word of any pattern. */
+export const partlyAsCommand = ({ partly, text }: CommandAccess): SimpleCommand | undefined =>
+  asCommand({ _tag: "Command", capability: "process.exec", words: partly?.map((word) => word ?? "\0"), text })

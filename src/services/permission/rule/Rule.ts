@@ -397,10 +397,13 @@ export const showRule = (rule: Rule): string => {
   return `${rule.outcome}: ${rule.subject}${all.length === 0 ? "" : ` [${all.join("; ")}]`}`
 }
 
-/** Which capabilities of a path a rule is about. A grant to write includes reading; a ban on reading, writing. */
+/**
+ * Which capabilities of a path a rule is about. A grant to write includes reading, and not deleting, as that of a token;
+ * a ban on reading is one on writing and deleting.
+ */
 const covered: Readonly<Record<string, ReadonlyArray<string>>> = {
   "fs.read": ["fs.read"],
-  "fs.write": fsCapabilities,
+  "fs.write": ["fs.read", "fs.write"],
   "fs.delete": ["fs.delete"]
 }
 const restricted: Readonly<Record<string, ReadonlyArray<string>>> = {

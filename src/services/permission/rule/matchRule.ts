@@ -1,10 +1,11 @@
 // Whether a rule speaks about an access. A rule that allows is read exactly; one that asks or denies is read in the
 // widest sense: any case, any spelling of a letter, whatever a command may start.
 import type { Access, PathAccess } from "../../capability/Access.ts"
-import { asCommand } from "../../capability/command/asCommand.ts"
+import { asCommand, partlyAsCommand } from "../../capability/command/asCommand.ts"
 import { matchesCommand, reachesCommand } from "../../capability/command/CommandPattern.ts"
 import { isYours, type SignedBy } from "../../integrity/Verifier.ts"
 import type { Tier } from "../../item/ItemId.ts"
+import { guardedRead, namesGuarded } from "../guardedPaths.ts"
 import { matchesHost } from "./hostPattern.ts"
 import { foldName, literalPrefix, matchesName, matchesSegments, type PathPattern, segmentsOf } from "./pathPattern.ts"
 import type { ActionName, Rule, ScopedKind } from "./Rule.ts"
@@ -91,13 +92,21 @@ const matchesPath = (
 ): boolean => {
   if (!pattern.absolute && path.startsWith("/")) return false
   const segments = segmentsOf(pattern.absolute ? absoluteOf(path, root) : path)
-  if (allows) return matchesSegments(pattern.segments, segments)
+  if (allows) {
+    return matchesSegments(pattern.segments, segments) && (guardedRead(path) === undefined || namesGuarded(pattern))
+  }
   const folded = segments.map(foldName)
-  if (matchesSegments(pattern.folded, folded)) return true
+  if (matchesSegments(pattern.reach, folded)) return true
   // Deleting a folder deletes what is below it.
   const prefix = literalPrefix(pattern)
   return capability === "fs.delete" && prefix.length >= folded.length &&
     folded.every((name, index) => name === prefix[index])
+}
+
+/** Whether something below the folder may match. */
+const mayBeBelow = (pattern: PathPattern, { path }: PathAccess, root: string): boolean => {
+  const folded = segmentsOf(pattern.absolute ? absoluteOf(path, root) : path).map(foldName)
+  return literalPrefix(pattern).slice(0, folded.length).every((name, index) => name === folded[index])
 }
 
 const matchesScopes = ({ outcome, scopes }: Rule, access: Access, { root }: RuleQuery): Match => {
@@ -105,7 +114,12 @@ const matchesScopes = ({ outcome, scopes }: Rule, access: Access, { root }: Rule
   const found = (is: boolean | undefined): Match => is === true ? "yes" : "no"
   switch (access._tag) {
     case "Path":
-      return found(scopes?.Path?.some((pattern) => matchesPath(pattern, access, root, allows)))
+      return scopes?.Path?.some((pattern) => matchesPath(pattern, access, root, allows)) === true
+        ? "yes"
+        : !allows && access.below === true &&
+            scopes?.Path?.some((pattern) => mayBeBelow(pattern, access, root)) === true
+        ? "perhaps"
+        : "no"
     case "Host":
       return found(scopes?.Host?.some((pattern) => matchesHost(pattern, access.host, access.port, !allows)))
     case "Secret":
@@ -117,7 +131,12 @@ const matchesScopes = ({ outcome, scopes }: Rule, access: Access, { root }: Rule
     case "Command": {
       if (scopes?.Command === undefined) return "no"
       const command = asCommand(access)
-      if (command === undefined) return allows ? "no" : "perhaps"
+      if (command === undefined) {
+        if (allows) return "no"
+        const partly = partlyAsCommand(access)
+        const isSeen = partly !== undefined && scopes.Command.some((pattern) => reachesCommand(pattern, partly))
+        return isSeen ? "yes" : "perhaps"
+      }
       return found(
         scopes.Command.some((pattern) => allows ? matchesCommand(pattern, command) : reachesCommand(pattern, command))
       )

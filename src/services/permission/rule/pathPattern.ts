@@ -11,6 +11,8 @@ export interface PathPattern {
   readonly segments: ReadonlyArray<string>
   /** The segments in the form in which patterns that restrict are compared. */
   readonly folded: ReadonlyArray<string>
+  /** What a pattern that restricts reaches, folded: whatever has a name that it names is a folder of what is below. */
+  readonly reach: ReadonlyArray<string>
 }
 
 export const maxPatternLength = 256
@@ -34,7 +36,12 @@ export const foldName = (name: string): string => {
 export const segmentsOf = (path: string): ReadonlyArray<string> =>
   path === "." ? [] : path.split("/").filter((segment) => segment !== "")
 
-/** `home`: for a pattern that begins with `~/`. Fails with the issue. */
+/** Whether the name says nothing but how many characters there are. */
+export const isOpen = (segment: string): boolean => /^[*?]+$/.test(segment)
+
+/**
+ * `home`: for a pattern that begins with `~/`. A slash at the end means everything in that folder. Fails with the issue.
+ */
 export const parsePathPattern = (text: string, home?: string): Result.Result<PathPattern, string> => {
   if (text === "") return Result.fail("is empty")
   if (text.length > maxPatternLength) return Result.fail(`is longer than ${maxPatternLength} characters`)
@@ -45,18 +52,21 @@ export const parsePathPattern = (text: string, home?: string): Result.Result<Pat
   const atHome = text === "~" || text.startsWith("~/")
   if (!atHome && text.startsWith("~")) return Result.fail("must name your own home folder as ~/")
   const whole = atHome && home !== undefined ? home + text.slice(1) : text
-  const segments = segmentsOf(whole.replace(/^\.\//, ""))
+  const written = segmentsOf(whole.replace(/^\.\//, ""))
+  const segments = whole.endsWith("/") && written.length > 0 ? [...written, "**"] : written
   if (segments.some((segment) => segment === ".." || segment === ".")) {
     return Result.fail("must not contain . or .. as a name")
   }
   if (segments.some((segment) => segment.includes("**") && segment !== "**")) {
     return Result.fail("must have ** as a whole name between slashes, as in src/**")
   }
+  const folded = segments.map(foldName)
   return Result.succeed({
     text,
     absolute: atHome || text.startsWith("/"),
     segments,
-    folded: segments.map(foldName)
+    folded,
+    reach: isOpen(folded.at(-1) ?? "") ? folded : [...folded, "**"]
   })
 }
 

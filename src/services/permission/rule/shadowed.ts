@@ -12,15 +12,16 @@ export interface Shadowed {
 
 const strictness = { allow: 0, ask: 1, deny: 2 } as const
 
-/** Whether every path of `inner` is one of `outer`. Undefined is not known, and counts as no. */
-const isWithin = (inner: PathPattern, outer: PathPattern): boolean => {
+/** Whether it is known that every path of `inner` is one of `outer`. */
+const isWithin = (inner: PathPattern, outer: PathPattern, restricts: boolean): boolean => {
   if (inner.absolute !== outer.absolute) return false
-  if (outer.folded.at(-1) === "**" && literalPrefix(outer).length === outer.folded.length - 1) {
-    const prefix = literalPrefix(outer)
+  const around = restricts ? outer.reach : outer.folded
+  const prefix = literalPrefix(outer)
+  if (around.at(-1) === "**" && prefix.length === around.length - 1) {
     return prefix.every((name, index) => inner.folded[index] === name)
   }
   return literalPrefix(inner).length === inner.folded.length
-    ? matchesSegments(outer.folded, inner.folded)
+    ? matchesSegments(around, inner.folded)
     : inner.folded.join("/") === outer.folded.join("/")
 }
 
@@ -50,7 +51,7 @@ const covers = (by: Rule, rule: Rule): boolean => {
   if (by.scopes === undefined) return true
   const [inner, outer] = [rule.scopes?.Path, by.scopes.Path]
   return inner !== undefined && outer !== undefined
-    ? inner.every((one) => outer.some((other) => isWithin(one, other)))
+    ? inner.every((one) => outer.some((other) => isWithin(one, other, by.outcome !== "allow")))
     : by.subject === rule.subject
 }
 

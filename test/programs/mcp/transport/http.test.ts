@@ -25,7 +25,8 @@ const served = (options: Options) =>
           registrations: Layer.empty,
           gate: { methods: new Set(), effect: Effect.void },
           notices: yield* Notices.make,
-          endSession: () => Effect.void
+          endSession: () => Effect.void,
+          answer: () => Effect.succeed({ status: 200, body: {} })
         },
         {
           allowedHosts: [],

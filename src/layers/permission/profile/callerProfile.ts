@@ -1,0 +1,88 @@
+// The profile of a caller, and finding items for one: what a profile does not list is refused in the same words as what
+// does not exist.
+import { Effect } from "effect"
+import type { Caller } from "../../../services/call/Caller.ts"
+import { safeLine } from "../../../services/error/safeText.ts"
+import { showLocation } from "../../../services/item/Item.ts"
+import { ItemAmbiguous } from "../../../services/item/ItemErrors.ts"
+import { qualifiedId } from "../../../services/item/ItemPath.ts"
+import type { FoundItem, ItemQuery } from "../../../services/item/ItemStore.ts"
+import { ItemStore } from "../../../services/item/ItemStore.ts"
+import { PermissionDenied } from "../../../services/permission/PermissionGate.ts"
+import { isListed, type Profile, profileRule } from "../../../services/permission/profile/Profile.ts"
+import { Profiles } from "../../../services/permission/profile/Profiles.ts"
+
+export const notInProfile = (profile: string, id: string) =>
+  new PermissionDenied({
+    what: `use "${safeLine(id, 200)}"`,
+    rule: profileRule(profile),
+    reason: `the profile ${profile} has no such item`,
+    hint: "Search shows what there is. What a profile has is a person's choice"
+  })
+
+const unusable = (profile: string, reason: string) =>
+  new PermissionDenied({
+    what: "use anything",
+    rule: profileRule(profile),
+    reason: `the profile ${profile} cannot be used: ${safeLine(reason, 400)}`,
+    hint: `kiwi profile show ${profile}`
+  })
+
+/** The caller's profile; undefined if it has none. Without one that can be used, everything is refused. */
+export const makeProfileOf = Effect.map(
+  Profiles,
+  ({ current }) =>
+    Effect.fnUntraced(function*({ profile: name }: Caller) {
+      if (name === undefined) return undefined
+      const profiles = yield* Effect.mapError(current, ({ message }) => unusable(name, message))
+      return profiles.get(name) ?? (yield* unusable(name, "no file has it any more"))
+    })
+)
+
+/** The highest item that the profile lists: one that it does not list hides none that it does. */
+const listedOf = (profile: Profile, { hides, location }: FoundItem, tier: ItemQuery["tier"]): FoundItem | undefined => {
+  if (isListed(profile, location)) return { hides, location }
+  const at = tier === undefined ? hides.findIndex((lower) => isListed(profile, lower)) : -1
+  const lower = hides[at]
+  return lower === undefined ? undefined : { location: lower, hides: hides.slice(at + 1) }
+}
+
+/** Finds as `ItemStore.find` does, among the items that the caller's profile lists. */
+export const makeFindListed = Effect.gen(function*() {
+  const store = yield* ItemStore
+  const profileOf = yield* makeProfileOf
+
+  const among = Effect.fnUntraced(function*(profile: Profile, query: ItemQuery) {
+    const refused = notInProfile(profile.name, query.id)
+    const found = yield* store.find(query).pipe(
+      Effect.catchTags({
+        ItemNotFound: () => Effect.fail(refused),
+        ItemAmbiguous: Effect.fnUntraced(function*() {
+          const all = yield* store.list({ type: query.type, tier: query.tier })
+          const named = all.filter((one) =>
+            (one.id === query.id || qualifiedId(one) === query.id) && isListed(profile, one)
+          )
+          const [first] = named
+          if (first === undefined) return yield* refused
+          const isOne = named.every((one) => one.type === first.type && qualifiedId(one) === qualifiedId(first))
+          return isOne
+            ? yield* store.find({ id: qualifiedId(first), type: first.type, tier: first.tier })
+            : yield* new ItemAmbiguous({ id: query.id, candidates: named.map(showLocation) })
+        })
+      }),
+      // Looking once more can find no more, and what it names may not be in the profile.
+      Effect.catchTag("ItemNotFound", () => Effect.fail(refused))
+    )
+    return listedOf(profile, found, query.tier) ?? (yield* refused)
+  })
+
+  return Effect.fnUntraced(function*(caller: Caller, query: ItemQuery) {
+    const profile = yield* profileOf(caller)
+    return profile === undefined ? yield* store.find(query) : yield* among(profile, query)
+  })
+})
+
+/** The same for one item. */
+export const findListed = Effect.fnUntraced(function*(caller: Caller, query: ItemQuery) {
+  return yield* (yield* makeFindListed)(caller, query)
+})

@@ -1,0 +1,70 @@
+// Reads texts of profiles: shared by both backends of Profiles.
+import { Effect, Result } from "effect"
+import type { Profile, ProfileText } from "../../../services/permission/profile/Profile.ts"
+import { parseProfileFile, type WrittenProfile } from "../../../services/permission/profile/profileFile.ts"
+import { ProfilesInvalid } from "../../../services/permission/profile/Profiles.ts"
+import type { RuleContext } from "../../../services/permission/rule/Rule.ts"
+import { RuleIndex } from "../../../services/permission/rule/RuleIndex.ts"
+import type { ProjectTrust } from "../../../services/trust/ProjectTrust.ts"
+import { type ControlInvalid, sentenceOf } from "../../../services/workspace/controlYaml.ts"
+
+export const userProfilesPath = "config/profiles.yaml"
+export const projectProfilesPath = `.ai/${userProfilesPath}`
+export const userProfilesFile = `user:${userProfilesPath}`
+export const projectProfilesFile = `project:${userProfilesPath}`
+
+/** The profiles of one text, by name. */
+export type ProfileTexts = ReadonlyMap<string, ProfileText>
+
+/** The text of a file that nobody accepted is not quoted. */
+const invalid = (file: string, narrows: boolean, { issues: [issue] }: ControlInvalid) =>
+  new ProfilesInvalid({
+    file,
+    line: issue.line,
+    column: issue.column,
+    issue: narrows ? "it does not have the form of profiles, and nobody has accepted it as it is" : sentenceOf(issue)
+  })
+
+const textOf = (file: string, narrows: boolean, { entry, line, rules }: WrittenProfile): ProfileText => {
+  const held = narrows ? rules.filter(({ rule }) => rule.outcome !== "allow") : rules
+  return {
+    file,
+    line,
+    entry,
+    rules: {
+      file,
+      rules: new RuleIndex(held.map((one) => ({ ...one, file }))),
+      narrows,
+      ignored: rules.length - held.length,
+      unusable: undefined
+    }
+  }
+}
+
+export const makeReadTexts = (context: RuleContext) =>
+  /** `narrows`: what it allows does not count. */
+  Effect.fnUntraced(function*(bytes: Uint8Array, file: string, narrows: boolean) {
+    const written = yield* Effect.mapError(parseProfileFile(bytes, context), (error) => invalid(file, narrows, error))
+    return new Map(Array.from(written, ([name, one]) => [name, textOf(file, narrows, one)])) satisfies ProfileTexts
+  })
+
+/** The project's file: as it was accepted, or what it narrows. */
+export const readProjectProfiles = Effect.fnUntraced(function*(
+  trust: ProjectTrust["Service"],
+  read: ReturnType<typeof makeReadTexts>
+) {
+  const accepted = yield* trust.readControl(projectProfilesPath)
+  if (accepted !== undefined) return [yield* read(accepted, projectProfilesFile, false)]
+  const narrowing = yield* Effect.result(trust.readNarrowing(projectProfilesPath))
+  if (Result.isFailure(narrowing)) {
+    const issue = narrowing.failure.reason
+    return yield* new ProfilesInvalid({ file: projectProfilesFile, line: 1, column: 1, issue })
+  }
+  return yield* Effect.forEach(narrowing.success, (text) => read(text, projectProfilesFile, true))
+})
+
+/** The profiles of all texts, by name. */
+export const profilesOf = (files: ReadonlyArray<ProfileTexts>): ReadonlyMap<string, Profile> => {
+  const names = new Set(files.flatMap((texts) => [...texts.keys()]))
+  return new Map(Array.from(names, (name) => [name, { name, texts: files.flatMap((texts) => texts.get(name) ?? []) }]))
+}

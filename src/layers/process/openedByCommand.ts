@@ -1,0 +1,72 @@
+// The files that a command opens because of its arguments, as accesses. Undefined if that is not known, or if a rule would
+// have to allow one of them: then the command itself is asked about.
+import { Effect, Option } from "effect"
+import { join } from "node:path"
+import type { Access, PathAccess } from "../../services/capability/Access.ts"
+import { type ArgumentPath, openedByArguments } from "../../services/capability/command/openedByArguments.ts"
+import type { SimpleCommand } from "../../services/capability/command/SimpleCommand.ts"
+import { guardedRead } from "../../services/permission/guardedPaths.ts"
+import { Workspace } from "../../services/workspace/Workspace.ts"
+import { listFolder } from "../files/listFolder.ts"
+import { change, type Found, joined, locate } from "../filesystem/places.ts"
+import { isPlainRepository } from "../git/plainRepository.ts"
+
+/** More files than are looked at before a command is asked about instead. */
+const mostFiles = 5_000
+
+const isOpen = ({ access: { path } }: Found) => !path.startsWith("/") && guardedRead(path) === undefined
+
+/** Whether no file below needs a rule of its own. */
+const allOpenBelow = (root: string, folder: string): boolean => {
+  const waiting = [folder]
+  let count = 0
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    for (const entry of listFolder(join(root, at), mostFiles + 1)) {
+      const path = joined(at, entry.name)
+      if (++count > mostFiles || guardedRead(path) !== undefined) return false
+      if (entry.isDirectory()) waiting.push(path)
+    }
+  }
+  return true
+}
+
+const accessesOf = Effect.fnUntraced(function*({ path, use }: ArgumentPath, folder: string, root: string) {
+  const within = path.startsWith("/") ? path : joined(folder, path)
+  const located = yield* Effect.option(locate(within, use === "make" ? "fs.write" : "fs.read"))
+  if (Option.isNone(located) || !isOpen(located.value)) return undefined
+  const { access, stat } = located.value
+  const isFolder = stat?.kind === "folder"
+  const below: PathAccess = { ...access, below: true }
+  switch (use) {
+    case "names":
+      return [access]
+    case "names-below":
+      return [below]
+    case "content":
+      // Of two folders diff compares the files.
+      return isFolder ? undefined : [access]
+    case "tree":
+      return isFolder && !allOpenBelow(root, access.path) ? undefined : [below]
+    case "repository":
+      return isPlainRepository(root, access.path) ? [below] : undefined
+    case "make":
+      return yield* change(access)
+  }
+})
+
+/** `folders`: where it may run, relative to the project. */
+export const openedByCommand = Effect.fnUntraced(function*(command: SimpleCommand, folders: ReadonlyArray<string>) {
+  const paths = openedByArguments(command)
+  if (paths === undefined) return undefined
+  const { project } = yield* Workspace
+  if (Option.isNone(project)) return undefined
+  const all: Array<Access> = []
+  for (const folder of folders) {
+    for (const path of paths) {
+      const accesses = yield* accessesOf(path, folder, project.value.root)
+      if (accesses === undefined) return undefined
+      all.push(...accesses)
+    }
+  }
+  return all
+})

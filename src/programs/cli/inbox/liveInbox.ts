@@ -1,0 +1,213 @@
+// `kiwi inbox` on a person's terminal: looks for what is new, and does what a key says. Effect's prompts read one answer
+// from stdin; this reads the controlling terminal, and goes on by itself when something comes.
+import { Effect, Ref, Semaphore } from "effect"
+import { ApprovalStore } from "../../../services/approval/ApprovalStore.ts"
+import type { Caller } from "../../../services/call/Caller.ts"
+import { toErrorObject } from "../../../services/error/KiwiError.ts"
+import type { KiwiError } from "../../../services/error/KiwiError.ts"
+import type { HumanRequest } from "../../../services/trust/HumanAct.ts"
+import { asHuman } from "../../humanAct.ts"
+import { refusedLately, settleHelp, waits } from "../../inbox.ts"
+import type { AskedHelp, Inbox, Refused } from "../../inbox.ts"
+import { addPermission, removePermission } from "../../permissions.ts"
+import { withGate } from "../HumanGateTerminal.ts"
+import { TerminalDevice } from "../TerminalDevice.ts"
+import type { OpenTerminal } from "../TerminalDevice.ts"
+import type { Paint } from "../text.ts"
+import { answerKeys, empty, moved, paged, refreshed, screen, showRequest, showText } from "./liveScreen.ts"
+import type { Live, Shown, Size } from "./liveScreen.ts"
+
+/** How often it looks for something new, in milliseconds; for refusals, which are in the audit, each tenth time. */
+const lookEvery = 500
+const refusalsEvery = 10
+
+const ownScreen = "\u001b[?1049h\u001b[?25l"
+const oldScreen = "\u001b[?25h\u001b[?1049l"
+
+const sizeOf = ({ size }: OpenTerminal): Size => {
+  const { columns = 0, rows = 0 } = size?.() ?? {}
+  return { columns: columns > 0 ? columns : 80, rows: rows > 0 ? rows : 24 }
+}
+
+/** Written from the top left over what was there. */
+const drawn = (rows: ReadonlyArray<string>): string =>
+  `\u001b[H${rows.map((row) => `${row}\u001b[K`).join("\r\n")}\u001b[J`
+
+const showHelp = ({ at, caller, context, options, reason }: AskedHelp): Shown =>
+  showText([
+    `${caller} asks for your help (${at}):`,
+    "",
+    reason,
+    ...options.map((option) => `- ${option}`),
+    ...(context === undefined ? [] : ["", context])
+  ], [["d", "dealt with"]])
+
+const showRefused = ({ allow, at, code, denied_by, message, rule }: Refused): Shown =>
+  showText([
+    message,
+    "",
+    `At: ${at}`,
+    `Code: ${code}`,
+    ...(rule === undefined ? [] : [`Rule: ${rule}`]),
+    ...(allow !== undefined
+      ? ["", `This rule would allow it: ${allow}`]
+      : denied_by !== undefined
+      ? ["", `The rule ${denied_by} denies it. Without that rule it would not be refused`]
+      : ["", "No rule alone would allow it"])
+  ], allow !== undefined ? [["r", "make the rule"]] : denied_by === undefined ? [] : [["r", "remove the rule"]])
+
+const sentence = (error: KiwiError): string => {
+  const { message, remediation } = toErrorObject(error)
+  return remediation === undefined ? message : `${message}. ${remediation}`
+}
+
+/** Shows the inbox until the person quits. Needs a terminal that a person is at. */
+export const liveInbox = Effect.fnUntraced(function*(
+  terminal: OpenTerminal,
+  caller: Caller,
+  { paint, title }: { readonly paint: Paint; readonly title: string }
+) {
+  const store = yield* ApprovalStore
+  const state = yield* Ref.make(empty)
+  const turns = yield* Semaphore.make(1)
+  let inbox: Inbox = { ...(yield* waits), refused: yield* refusedLately }
+  let isAway = false
+  let last = ""
+
+  /** What a row shows, and why not if it is over by now. */
+  const show = Effect.fnUntraced(function*(id: string | undefined) {
+    const request = inbox.waiting.find((one) => one.id === id)
+    if (request !== undefined) {
+      return yield* Effect.match(store.propose(request.id), {
+        onFailure: (error) => showText([sentence(error)]),
+        onSuccess: ({ question }) => showRequest(question)
+      })
+    }
+    const help = inbox.help.find((one) => one.id === id)
+    if (help !== undefined) return showHelp(help)
+    const refused = inbox.refused.find(({ call }) => call === id)
+    return refused === undefined ? undefined : showRefused(refused)
+  })
+
+  const move = Effect.fnUntraced(function*(live: Live, by: number) {
+    const next = moved(live, by)
+    return { ...next, shown: yield* show(next.chosen), top: 0, read: false, said: "" }
+  })
+
+  /** Changes what is shown, and draws it. `before`: what is done when the change is known. */
+  const update = <R>(change: (live: Live) => Effect.Effect<Live, never, R>, before = Effect.void) =>
+    turns.withPermits(1)(Effect.gen(function*() {
+      const size = sizeOf(terminal)
+      const live = paged(yield* change(yield* Ref.get(state)), size)
+      yield* Ref.set(state, live)
+      const now = drawn(screen(live, size, paint, title))
+      if (isAway || now === last) return
+      yield* before
+      last = now
+      yield* terminal.write(now)
+    }))
+
+  const refresh = Effect.fnUntraced(function*(live: Live) {
+    const next = refreshed(live, inbox)
+    return next.chosen === undefined ? yield* move(next, 0) : next
+  })
+
+  const look = Effect.fnUntraced(function*(withRefusals: boolean) {
+    const found = yield* waits
+    inbox = { ...found, refused: withRefusals ? yield* refusedLately : inbox.refused }
+    yield* update(refresh)
+  })
+
+  const watch = Effect.gen(function*() {
+    for (let turn = 1;; turn++) {
+      yield* Effect.sleep(lookEvery)
+      // What cannot be read now is read later.
+      yield* Effect.ignore(look(turn % refusalsEvery === 0))
+    }
+  })
+
+  const atTerminal = Effect.provideService(TerminalDevice, TerminalDevice.of({ open: Effect.succeed(terminal) }))
+
+  /** An act of the person, whose own questions have the terminal's other screen. */
+  const act = <A, R>(done: string, perform: Effect.Effect<A, KiwiError, R>) =>
+    Effect.gen(function*() {
+      const leave = Effect.suspend(() => {
+        isAway = true
+        return terminal.write(oldScreen)
+      })
+      yield* turns.withPermits(1)(leave)
+      const said = yield* Effect.match(perform, { onFailure: sentence, onSuccess: () => done })
+      yield* terminal.write(ownScreen)
+      last = ""
+      isAway = false
+      inbox = { ...(yield* Effect.orElseSucceed(waits, () => inbox)), refused: yield* refusedLately }
+      yield* update((live) => Effect.map(refresh(live), (next) => ({ ...next, said })), terminal.drop)
+    })
+
+  const answer = (id: string, question: HumanRequest, choice: string) =>
+    act(
+      `${id} is answered: ${choice}`,
+      asHuman(question, caller, (given) => store.answer(id, given)).pipe(
+        withGate(false, { answered: choice }),
+        atTerminal
+      )
+    )
+
+  const changeRule = ({ allow, denied_by }: Refused) => {
+    const change = allow !== undefined
+      ? addPermission({ outcome: "allow", rule: allow, tier: "user", conditions: {} }, caller)
+      : removePermission(denied_by ?? "", caller)
+    return act("The rules are changed", change.pipe(withGate(false), atTerminal))
+  }
+
+  /** Does what a key says. Returns whether to go on. */
+  const press = Effect.fnUntraced(function*(key: string) {
+    const live = yield* Ref.get(state)
+    const { chosen = "", shown } = live
+    const go = (by: number) => Effect.as(update((now) => move(now, by), terminal.drop), true)
+    const page = (pages: number) =>
+      Effect.as(
+        update((now) => Effect.succeed(paged({ ...now, said: "" }, sizeOf(terminal), pages)), terminal.drop),
+        true
+      )
+    switch (key) {
+      case "q":
+        return false
+      case "\u001b[A":
+      case "\u001bOA":
+      case "k":
+        return yield* go(-1)
+      case "\u001b[B":
+      case "\u001bOB":
+      case "j":
+        return yield* go(1)
+      case " ":
+      case "\r":
+      case "\u001b[6~":
+        return yield* page(1)
+      case "b":
+      case "\u001b[5~":
+        return yield* page(-1)
+    }
+    if (shown?.keys.some(([one]) => one === key) !== true) return true
+    const choice = answerKeys[key]
+    if (shown.question !== undefined && choice !== undefined) {
+      if (!live.read && choice !== "no") {
+        yield* update((now) => Effect.succeed({ ...now, said: "Read it to its end first: space" }))
+      } else yield* answer(chosen, shown.question, choice)
+      return true
+    }
+    const refused = inbox.refused.find(({ call }) => call === chosen)
+    if (key === "r" && refused !== undefined) yield* changeRule(refused)
+    if (key === "d") yield* act("Taken off the list", settleHelp(chosen, caller).pipe(withGate(true), atTerminal))
+    return true
+  })
+
+  yield* Effect.acquireRelease(terminal.write(ownScreen), () => terminal.write(oldScreen))
+  yield* update(refresh, terminal.drop)
+  yield* Effect.forkScoped(watch)
+  for (;;) {
+    const key = yield* terminal.readPress
+    if (key === undefined || !(yield* press(key))) return
+  }
+})

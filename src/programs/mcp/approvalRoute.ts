@@ -1,0 +1,84 @@
+// `POST /approvals/ID`: a person's answer by way of a service that they gave a token of its own. It counts only for the
+// question that the service was sent, and once.
+import { Effect, Option, Schema } from "effect"
+import { Projects } from "../../layers/Projects.ts"
+import type { ProjectKey } from "../../layers/Projects.ts"
+import { ApprovalAnswer } from "../../services/approval/Approval.ts"
+import { AnswerRefused } from "../../services/approval/ApprovalErrors.ts"
+import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
+import { toErrorObject } from "../../services/error/KiwiError.ts"
+import type { KiwiError } from "../../services/error/KiwiError.ts"
+import { HumanGate } from "../../services/trust/HumanAct.ts"
+import { answerApproval } from "../approvals.ts"
+
+const Body = Schema.fromJsonString(Schema.Struct({
+  answer: ApprovalAnswer,
+  /** Of the question: `data.digest` of the webhook. */
+  digest: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/))
+}))
+const decode = Schema.decodeUnknownOption(Body)
+
+export interface RouteAnswer {
+  readonly status: number
+  readonly body: unknown
+}
+
+const statuses: Readonly<Record<string, number>> = {
+  ApprovalNotFound: 404,
+  ApprovalClosed: 409,
+  HumanRequired: 409,
+  AnswerRefused: 422
+}
+
+const failed = (error: KiwiError): RouteAnswer => ({
+  status: statuses[error._tag] ?? 503,
+  body: { status: "error", error: toErrorObject(error) }
+})
+
+const terminalOnly = (id: string) =>
+  new AnswerRefused({
+    id,
+    issue: "it has a text that is too long to be shown whole here",
+    hint: `Answer it at a terminal: kiwi approve ${id}`
+  })
+
+/** `client`: the name of the token. */
+const answerOverHttp = (id: string, client: string, text: string) =>
+  Effect.gen(function*() {
+    const body = Option.getOrUndefined(decode(text))
+    if (body === undefined) {
+      const form = `{"answer": "${ApprovalAnswer.literals.join("|")}", "digest": "the digest of the question"}`
+      const refused: RouteAnswer = {
+        status: 400,
+        body: { status: "error", error: { code: "INVALID_BODY", message: `Send ${form}` } }
+      }
+      return refused
+    }
+    const { answer, digest } = body
+    const store = yield* ApprovalStore
+    const { approval } = yield* store.propose(id)
+    const isYes = answer !== "no" && answer !== "never"
+    if (isYes && approval.unreadable.length > 0) return yield* terminalOnly(id)
+    // The store compares the digest with the question as it is now.
+    const gate = HumanGate.of({
+      ask: ({ kind }) =>
+        Effect.succeed({ kind, digest, choice: answer, by: "approver", seen: `answered by ${client} over HTTP` })
+    })
+    const done = yield* Effect.provideService(
+      answerApproval(approval.id, { surface: "mcp", client, session: "approvals" }),
+      HumanGate,
+      gate
+    )
+    const data = { id: done.id, state: done.state, answer, made: done.answered?.rules ?? [] }
+    return { status: 200, body: { status: "success", data } } satisfies RouteAnswer as RouteAnswer
+  }).pipe(Effect.catch((error: KiwiError) => Effect.succeed(failed(error))))
+
+/** Answers requests of the server's own project. */
+export const makeAnswer = (project: ProjectKey) =>
+  Effect.map(
+    Projects,
+    (projects) => (id: string, client: string, text: string): Effect.Effect<RouteAnswer> =>
+      projects.use(project)(answerOverHttp(id, client, text)).pipe(
+        Effect.catch((error: KiwiError) => Effect.succeed(failed(error)))
+      )
+  )

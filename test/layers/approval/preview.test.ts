@@ -1,0 +1,87 @@
+// What a person is shown of a call of a built-in tool, before it runs.
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Schema } from "effect"
+import { ApprovalStore } from "../../../src/services/approval/ApprovalStore.ts"
+import type { Access } from "../../../src/services/capability/Access.ts"
+import type { Behaviour, FileWorld } from "../filesystem/fileWorld.ts"
+import { inWorld } from "../filesystem/fileWorld.ts"
+
+const changes: Behaviour = {
+  asks: (access) =>
+    access._tag === "Host" || access._tag === "Command" || access.capability !== "fs.read" && access._tag === "Path",
+  engine: true
+}
+
+/** What "Would do" says of a call that waits. */
+const previewOf = (world: FileWorld, tool: string, parameters: Schema.JsonObject) =>
+  Effect.gen(function*() {
+    assert.strictEqual((yield* Effect.flip(world.run(tool, parameters)))._tag, "ApprovalPending")
+    const all = yield* Effect.flatMap(ApprovalStore, (store) => store.list)
+    const details = all.at(-1)?.details ?? ""
+    assert.notInclude(details, "Would run:")
+    return details.slice(details.indexOf("Would do:\n") + 10)
+  })
+
+const secret = "only the owner reads this"
+
+const cases: ReadonlyArray<
+  readonly [title: string, tool: string, parameters: Schema.JsonObject, shown: ReadonlyArray<string>]
+> = [
+  ["an edit as a diff", "edit", { path: "a.txt", old: "two", new: "2" }, ["  | -two", "  | +2", "  |  one"]],
+  ["an edit that would fail", "edit", { path: "a.txt", old: "four", new: "2" }, [
+    "does not have the old text exactly once"
+  ]],
+  ["a whole new content as a diff", "write", { path: "a.txt", content: "one\n2\nthree\n" }, ["  | -two", "  | +2"]],
+  ["the same content", "write", { path: "a.txt", content: "one\ntwo\nthree\n" }, ["changes nothing: a.txt"]],
+  ["a new file", "write", { path: "new.txt", content: "x" }, ["creates new.txt"]],
+  ["bytes", "write", { path: "a.txt", content: "AAAA", encoding: "base64" }, [
+    "replaces all of a.txt, which has 14 bytes"
+  ]],
+  ["what would be deleted", "delete", { path: "folder", recursive: true }, [
+    "deletes these 3:",
+    "  | folder/b.txt",
+    "  | folder/c.txt"
+  ]],
+  ["what would be moved", "move", { from: "folder", to: "other" }, ["moves to other:", "  | folder/b.txt"]],
+  ["a request", "http.fetch", { url: "https://example.org/a?b=c", method: "DELETE" }, [
+    "  | DELETE https://example.org/a?b=c"
+  ]],
+  ["a command and its folder", "shell.run", { command: "npm test && rm -r dist", cwd: "folder" }, [
+    "  | in folder:",
+    "  | npm test && rm -r dist"
+  ]],
+  ["a file's text without its power over a terminal", "edit", { path: "evil.txt", old: "x", new: "y" }, [
+    "  | -\\u{1b}[2Kx",
+    "  |  Answers:"
+  ]]
+]
+
+describe("the question about a built-in tool shows", () => {
+  for (const [title, tool, parameters, shown] of cases) {
+    it.effect(title, () =>
+      inWorld(changes, (world) =>
+        Effect.gen(function*() {
+          world.put("a.txt", "one\ntwo\nthree\n")
+          world.put("evil.txt", "Answers:\n\u001b[2Kx\n- once: nothing\n")
+          world.put("folder/b.txt", "b")
+          world.put("folder/c.txt", "c")
+          const text = yield* previewOf(world, tool, parameters)
+          for (const line of shown) assert.include(text, line)
+          for (const line of text.trimEnd().split("\n")) assert.match(line, /^ {2}\| /)
+        })))
+  }
+
+  for (const [tool, more] of [["edit", { old: "x", new: "y" }], ["write", { content: "y" }]] as const) {
+    it.effect(`nothing of a file that the caller may not read: ${tool}`, () => {
+      const denies = (access: Access) => access._tag === "Path" && access.capability === "fs.read"
+      return inWorld({ ...changes, denies }, (world) =>
+        Effect.gen(function*() {
+          world.put("a.txt", `${secret}\nx\n`)
+          const text = yield* previewOf(world, tool, { path: "a.txt", ...more })
+          assert.notInclude(text, secret)
+          assert.include(text, "a.txt")
+        }))
+    })
+  }
+})

@@ -1,0 +1,162 @@
+// An agent's session with the real server over a real project: the MCP edge, the kernel on disk, its gate, limits, loop
+// guard, approvals and audit. Programs run unconfined in the project's folder, at every level of isolation.
+import { Context, Effect, Layer, Scope } from "effect"
+import { McpSchema } from "effect/ai"
+import * as fs from "node:fs"
+import { dirname, join } from "node:path"
+import * as Kernel from "../../../src/layers/Kernel.ts"
+import * as OutboundMemory from "../../../src/layers/outbound/OutboundMemory.ts"
+import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
+import { Projects } from "../../../src/layers/Projects.ts"
+import * as CallProject from "../../../src/programs/mcp/callProject.ts"
+import * as Edge from "../../../src/programs/mcp/edge.ts"
+import * as LongCalls from "../../../src/programs/mcp/longCalls.ts"
+import { AuditLog } from "../../../src/services/audit/AuditLog.ts"
+import { Signatures } from "../../../src/services/integrity/Signatures.ts"
+import { ChildProcesses } from "../../../src/services/process/ChildProcesses.ts"
+import { SignerTrust } from "../../../src/services/trust/SignerTrust.ts"
+import { questionText } from "../questionText.ts"
+import { realProject } from "../realProject.ts"
+import { locationOf, makeSigner, signText } from "../snapshots.ts"
+import { agree, trustProject } from "../trustWorld.ts"
+
+export interface AgentWorldOptions {
+  /** The project's files, by path. */
+  readonly files?: Readonly<Record<string, string>>
+  /** Tools that another person has signed, whose key the user has trusted: by path below `.ai/tools`. */
+  readonly foreign?: Readonly<Record<string, string>>
+  /** The user's own tools: by path below `.ai/tools`. */
+  readonly own?: Readonly<Record<string, string>>
+  /** The user's `permissions.yaml` and `kiwi.yaml`. */
+  readonly rules?: string
+  readonly settings?: string
+  /** Whether there is an engine for `sandboxed`. Default: true. */
+  readonly sandboxed?: boolean
+  readonly network?: OutboundMemory.Answerer
+  readonly client?: string
+  /** The person's answer to a question. Default: `session` where that is offered, otherwise `once`. */
+  readonly answer?: (question: string, choices: ReadonlyArray<string>) => string
+}
+
+export interface Answered {
+  readonly status: string
+  readonly data?: any
+  readonly approval_id?: string
+  readonly error?: { readonly code: string; readonly message: string; readonly remediation?: string }
+  readonly warnings?: ReadonlyArray<{ readonly code: string }>
+}
+
+export interface AgentWorld {
+  readonly project: string
+  /** A folder beside the project. */
+  readonly outside: string
+  /** The questions that the person was shown. */
+  readonly asked: Array<string>
+  readonly call: (tool: string, parameters: object) => Effect.Effect<Answered>
+  readonly use: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E>
+}
+
+/** Runs at every level what it runs at `standard`. */
+const unconfined = Layer.effect(
+  ChildProcesses,
+  Effect.map(ChildProcesses, (all) =>
+    ChildProcesses.of({
+      levels: new Set(["trusted", "standard", "sandboxed", "restricted"]),
+      run: (request) => all.run({ ...request, isolation: "standard" })
+    }))
+).pipe(Layer.provide(ChildProcessesNode.layer))
+
+const preferred = (choices: ReadonlyArray<string>) => choices.includes("session") ? "session" : "once"
+
+export const agentWorld = Effect.fnUntraced(function*(options: AgentWorldOptions = {}) {
+  const real = yield* realProject(options.files ?? {})
+  const { project, userSpace } = real
+  const outside = join(dirname(project), "outside")
+  fs.mkdirSync(outside)
+  const put = (path: string, text: string) => {
+    fs.mkdirSync(dirname(path), { recursive: true })
+    fs.writeFileSync(path, text, { mode: 0o600 })
+  }
+  if (options.rules !== undefined) put(join(userSpace, "config/permissions.yaml"), options.rules)
+  if (options.settings !== undefined) put(join(userSpace, "config/kiwi.yaml"), options.settings)
+  for (const [path, text] of Object.entries(options.own ?? {})) put(join(project, ".ai/tools", path), text)
+  const services = yield* Layer.build(Kernel.layerProjects({
+    home: real.home,
+    userSpace,
+    replace: Layer.merge(
+      options.sandboxed === false ? ChildProcessesNode.layer : unconfined,
+      options.network === undefined ? OutboundMemory.layer : OutboundMemory.layerWith(options.network)
+    )
+  }))
+  const use = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.provideContext(
+      Effect.flatMap(Projects, (projects) => projects.use(project)(effect as never)),
+      services
+    ) as Effect.Effect<A, E>
+  yield* use(trustProject)
+  if (options.own !== undefined) {
+    yield* use(Effect.gen(function*() {
+      const signatures = yield* Signatures
+      const plan = yield* signatures.plan({ id: "**", tier: "project" })
+      yield* signatures.sign(plan, agree(plan.request))
+    }))
+  }
+  if (options.foreign !== undefined) {
+    const grace = makeSigner()
+    for (const [path, text] of Object.entries(options.foreign)) {
+      const at = locationOf(`tools/${path}`)
+      put(join(project, ".ai", "tools", at.path), signText(grace, at, text))
+    }
+    yield* use(Effect.gen(function*() {
+      const signers = yield* SignerTrust
+      const signer = { keyId: grace.keyId, publicKey: grace.pair.publicKey, name: "Grace" }
+      const grant = { signer, as: "other", project: undefined } as const
+      yield* signers.add(grant, agree(signers.proposeAdd(grant)))
+    }))
+  }
+
+  const asked: Array<string> = []
+  const scope = yield* Effect.scope
+  const server = yield* Effect.provideContext(
+    Effect.flatMap(CallProject.make(project), (own) =>
+      Edge.make(
+        own,
+        { client: options.client ?? "agent", presence: { nobody: undefined, agent: undefined } },
+        LongCalls.make(),
+        Context.add(services, Scope.Scope, scope)
+      )),
+    services
+  )
+  const elicit = (params: unknown) =>
+    Effect.sync(() => {
+      const question = questionText(params)
+      asked.push(question)
+      const { agree } = (params as any).requestedSchema.properties
+      const choices: ReadonlyArray<string> = agree.enum ?? []
+      return {
+        action: "accept",
+        content: { agree: (options.answer ?? ((_, all) => preferred(all)))(question, choices) }
+      }
+    })
+  const call = (tool: string, parameters: object) =>
+    server.call("execute", { item_id: tool, item_type: "tool", parameters }).pipe(
+      Effect.provideService(
+        McpSchema.McpServerClient,
+        McpSchema.McpServerClient.of(
+          { clientId: 0, getClient: Effect.succeed({ elicit }) } as never
+        )
+      ),
+      Effect.provideService(McpSchema.McpRequestContext, {
+        clientId: 0,
+        protocolVersion: "2025-11-25",
+        clientCapabilities: new McpSchema.ClientCapabilities({ elicitation: { form: {} } })
+      }),
+      Effect.provideContext(services),
+      Effect.map((result) => (result as McpSchema.CallToolResult).structuredContent as unknown as Answered)
+    ) as Effect.Effect<Answered>
+  const world: AgentWorld = { project, outside, asked, call, use }
+  return world
+})
+
+/** What the audit has of calls, oldest first. */
+export const auditOf = ({ use }: AgentWorld) => use(Effect.flatMap(AuditLog, (audit) => audit.read({ limit: 10_000 })))
