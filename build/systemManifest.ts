@@ -1,10 +1,12 @@
 /**
  * Writes the digests of every file under `.ai/` into a module of the program: what the system tier is checked against;
- * and the files themselves into another, which only kernels in memory load.
+ * the files themselves into another, which only kernels in memory load; and what the capability modules define into a
+ * third.
  * Runs before the build; run it alone after a change there.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import { parse } from "yaml"
 import { manifestOf } from "./manifestOf.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
@@ -38,9 +40,24 @@ ${lines.join(",\n")}
 `
 }
 
+/** What the capability modules define, for the checks of requests and tokens. */
+export const generateModules = (systemSpace: string): string => {
+  const lines = filesOf(systemSpace).flatMap(([path, bytes]) => {
+    if (!path.startsWith("tools/capabilities/")) return []
+    const { capabilities, scope } = parse(bytes.toString()) as Readonly<Record<string, unknown>>
+    return [`  ${JSON.stringify({ scope, capabilities })}`]
+  })
+  return `// Made by build/systemManifest.ts from what is under .ai/tools/capabilities/: do not edit.
+export const shippedModules = [
+${lines.join(",\n")}
+] as const
+`
+}
+
 export const writeSystemManifest = () => {
   writeFileSync(`${root}src/layers/item/system/systemManifest.generated.ts`, generate(`${root}.ai`))
   writeFileSync(`${root}src/layers/item/system/systemTier.generated.ts`, generateItems(`${root}.ai`))
+  writeFileSync(`${root}src/services/capability/shippedModules.generated.ts`, generateModules(`${root}.ai`))
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) writeSystemManifest()

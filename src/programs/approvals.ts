@@ -4,8 +4,11 @@ import type { ApprovalAnswer } from "../services/approval/Approval.ts"
 import type { ApprovalPending } from "../services/approval/ApprovalErrors.ts"
 import type { AnswerOptions } from "../services/approval/ApprovalStore.ts"
 import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
+import type { AuditLog } from "../services/audit/AuditLog.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import { CallEvents } from "../services/call/CallEvents.ts"
+import { NestedApproval } from "../services/proxy/nesting.ts"
+import type { HumanGate } from "../services/trust/HumanAct.ts"
 import { asHuman } from "./humanAct.ts"
 
 /** A person answers one request. `id`: its own, or that of a session with one waiting request. */
@@ -66,10 +69,25 @@ export const withApproval = <A, E extends { readonly _tag: string }, R, R2 = nev
   call: Effect.Effect<A, E, R>,
   caller: Caller,
   wait: Effect.Effect<number, never, R2>
+) => asking(call, caller, wait, false)
+
+/**
+ * `isNested`: a tool makes the call. It waits while the person is asked, since the tool cannot be run again for the
+ * answer.
+ */
+const asking = <A, E extends { readonly _tag: string }, R, R2>(
+  call: Effect.Effect<A, E, R>,
+  caller: Caller,
+  wait: Effect.Effect<number, never, R2>,
+  isNested: boolean
 ) =>
   Effect.gen(function*() {
+    const services = yield* Effect.context<ApprovalStore | AuditLog | HumanGate | R2>()
+    const nested: (typeof NestedApproval)["Service"] = {
+      ask: (inner) => Effect.provide(asking(inner, caller, wait, true), services)
+    }
     for (let questions = 1;; questions++) {
-      const result = yield* Effect.result(call)
+      const result = yield* Effect.result(Effect.provideService(call, NestedApproval, nested))
       if (result._tag === "Success") return result.success
       const error: E | ApprovalPending = result.failure
       if (!isPending(error) || questions > mostQuestions) return yield* Effect.fail(error)
@@ -81,7 +99,7 @@ export const withApproval = <A, E extends { readonly _tag: string }, R, R2 = nev
           ApprovalNotFound: () => Effect.succeed(true),
           HumanDeclined: () => Effect.as(Effect.flatMap(ApprovalStore, (store) => store.dismiss(error.id)), false),
           HumanRequired: (required) =>
-            required.asked === true
+            required.asked === true && !isNested
               ? Effect.fail(required)
               : Effect.flatMap(
                 wait,

@@ -93,6 +93,7 @@ export type {
 } from "../services/capability/CapabilityTokens.ts"
 export {
   BudgetExceeded,
+  CapabilityInvalid,
   CapabilityTokens,
   PermissionEscalation,
   TokenInvalid,
@@ -155,6 +156,7 @@ export {
 } from "../services/primitive/Primitive.ts"
 export type { ChildExit, ChildRequest, Engine, SpawnFailure, TakeChunk } from "../services/process/ChildProcesses.ts"
 export { ChildProcesses } from "../services/process/ChildProcesses.ts"
+export { CallsTooDeep, NestedApproval } from "../services/proxy/nesting.ts"
 export { CallMetadata, CallPlan, OutputReference, ToolCall, ToolResult } from "../services/proxy/ToolCall.ts"
 export type { ChainReason, ToolCallError, Trace } from "../services/proxy/ToolProxy.ts"
 export { ConfigInvalid, HidesItem, ParametersInvalid, ToolChainError, ToolProxy } from "../services/proxy/ToolProxy.ts"

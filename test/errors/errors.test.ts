@@ -43,7 +43,6 @@ it("programs that embed Kiwi can name every error of a service", () => {
 type CallErrorName =
   | (Exclude<ToolCallError, ToolChainError> | ChainReason | LockUseError | PathProtected)["_tag"]
   // Of threads.
-  | "PermissionEscalation"
   | "BudgetExceeded"
 
 /** What search shows of an item that a call of it fails with each, and whether the audit says `denied`. */
@@ -59,6 +58,7 @@ const refused: Readonly<Record<CallErrorName, ReturnType<typeof stateOf>>> = {
   RateLimited: "denied",
   ConcurrencyLimited: "denied",
   LoopDetected: "denied",
+  CallsTooDeep: "denied",
   GoesBack: "denied",
   HistoryDamaged: "denied",
   HidesItem: "denied",

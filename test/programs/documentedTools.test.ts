@@ -43,6 +43,7 @@ const examples = pages.flatMap((page): ReadonlyArray<Example> =>
 /** Run elsewhere, or not at all, and why. */
 const elsewhere: ReadonlyMap<string, string> = new Map([
   ["docs/dependencies.md", "installed and run by test/layers/dependency/documentation.test.ts"],
+  ["docs/calling-tools.md", "run by test/layers/proxy/nestedProcesses.test.ts"],
   ["tools/hello.rb", "needs Ruby, and a runtime that the page leaves to its reader"],
   ["tools/ruby_runtime.yaml", "is a runtime for a Ruby that this machine need not have"],
   ["tools/runtimes/ruby_runtime.yaml", "is a runtime for a Ruby that this machine need not have"],

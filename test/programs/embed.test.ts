@@ -7,6 +7,7 @@ import * as Embed from "../../src/programs/embed.ts"
 import type {
   ApprovalError,
   AuditUnavailable,
+  CallsTooDeep,
   ConcurrencyLimited,
   HomeRefused,
   ItemAmbiguous,
@@ -17,6 +18,7 @@ import type {
   KernelOptionInvalid,
   LoopDetected,
   PermissionDenied,
+  PermissionEscalation,
   ProjectNotFound,
   ProjectRestricted,
   RateLimited,
@@ -59,6 +61,8 @@ it("running a tool has a closed union of errors, a typed result and one requirem
     | LoopDetected
     | TokenMissing
     | TokenError
+    | PermissionEscalation
+    | CallsTooDeep
     | AuditUnavailable
   >(true)
   same<Effect.Success<typeof run>, ToolResult>(true)
@@ -104,6 +108,8 @@ it("every error of the union is told apart by its tag, and every reason of a cha
         "TokenInvalid",
         "TokenRevoked",
         "TokensUnavailable",
+        "PermissionEscalation",
+        "CallsTooDeep",
         "AuditUnavailable"
       ],
       ({ remediation }) => Effect.succeed(remediation)

@@ -76,6 +76,7 @@ export const requireApproval = Effect.gen(function*() {
 
   return Effect.fnUntracedEager(function*(facts: Asked) {
     const { asks, call, chain, env, isolation, parameters, verified } = facts
+    const { within = [] } = call
     if (asks.length === 0 || call.dryRun) return notAsked
     const { config, plan, secrets } = yield* planOf(facts)
     const { location, version } = chain.leaf.tool
@@ -88,6 +89,7 @@ export const requireApproval = Effect.gen(function*() {
           ["Built on", `${tool.location.id} ${tool.version}, ${whose(verified[index + 1]?.by)}`] as const
         ),
         ["Isolation", isolation],
+        ...(within.length === 0 ? [] : [["Called by", within.map(({ tool }) => tool).join(" > ")] as const]),
         ...(named.length === 0 ? [] : [["Secrets", named.join(", ")] as const])
       ],
       asks,
@@ -103,7 +105,15 @@ export const requireApproval = Effect.gen(function*() {
       asks,
       details,
       unreadable,
-      digest: sha256(JSON.stringify(["kiwi-call-1", chain.digest, parameters, config, isolation]))
+      digest: sha256(JSON.stringify([
+        "kiwi-call-1",
+        chain.digest,
+        parameters,
+        config,
+        isolation,
+        // The same call by a tool is another one.
+        ...(within.length === 0 ? [] : [within.map(({ tool }) => tool)])
+      ]))
     })
     return { rule, approval: { id, by } }
   })

@@ -33,11 +33,15 @@ export type CallEnding = (
   now: number
 ) => CallWarning | undefined | void
 
+export type CallBack = (call: ToolCall) => Effect.Effect<ToolResult, ToolCallError>
+
 /** Known from the start of a call. */
 export interface Begun {
   readonly call: ToolCall
   /** The tool, if the caller has already found it. */
   readonly found: FoundItem | undefined
+  /** Runs another call in the same way: one that the tool makes. */
+  readonly callBack: CallBack
   readonly warnings: ReadonlyArray<CallWarning>
   /** Steps add to it. */
   readonly endings: Array<CallEnding>
@@ -76,6 +80,8 @@ export interface Prepared extends Resolved {
   readonly accesses: ReadonlyArray<Access>
   /** Of the capability token that the call was made with; undefined if it was made without one. */
   readonly claims: Claims | undefined
+  /** What the tool's own calls are made with. Undefined if it makes none. */
+  readonly callGrant: Required<Pick<ToolCall, "thread" | "token">> | undefined
   readonly interpreter: InterpreterAnswer
   /** The packages that the chain declares; undefined if it declares none. */
   readonly packages: Packages | undefined
@@ -182,6 +188,7 @@ const unknown: Readonly<Record<Exclude<keyof Done, Beginning>, undefined>> = {
   accesses: undefined,
   approval: undefined,
   asks: undefined,
+  callGrant: undefined,
   chain: undefined,
   claims: undefined,
   compared: undefined,
@@ -206,9 +213,9 @@ const unknown: Readonly<Record<Exclude<keyof Done, Beginning>, undefined>> = {
   verified: undefined
 }
 
-export const begin = (call: ToolCall, found?: FoundItem): SoFar =>
+export const begin = (call: ToolCall, callBack: CallBack, found?: FoundItem): SoFar =>
   // To a reader, a name that is undefined is one that is missing.
-  ({ ...unknown, call, found, warnings: [], endings: [], secrets: [] }) as Begun as SoFar
+  ({ ...unknown, call, found, callBack, warnings: [], endings: [], secrets: [] }) as Begun as SoFar
 
 /** The types of `Steps` ensure that the facts that a step needs are known. */
 const runStep = ({ run }: Step, known: SoFar) => run(known as never)

@@ -1,7 +1,7 @@
 // The capability token of a call: verified before anything else is read, and asked beside the rules.
 import { Effect } from "effect"
 import type { Access } from "../../services/capability/Access.ts"
-import { showAccess } from "../../services/capability/Access.ts"
+import { isSigned, showAccess } from "../../services/capability/Access.ts"
 import { CapabilityTokens, TokenMissing } from "../../services/capability/CapabilityTokens.ts"
 import type { Claims, TokenError } from "../../services/capability/CapabilityTokens.ts"
 import { holds } from "../../services/capability/Grant.ts"
@@ -27,7 +27,9 @@ export const authenticateToken = Effect.gen(function*() {
 
 /** A system tool that says what it touches needs no grant of its own beside those for that. */
 const needed = ({ leaf }: Chain, accesses: ReadonlyArray<Access>): ReadonlyArray<Access> =>
-  leaf.tool.location.tier === "system" && accesses.length > 1 ? accesses.slice(1) : accesses
+  leaf.tool.location.tier === "system" && accesses.slice(1).some((access) => !isSigned(access))
+    ? accesses.slice(1)
+    : accesses
 
 const denied = ({ jti }: Claims, chain: Chain, missing: ReadonlyArray<string>, hint: string) =>
   new PermissionDenied({

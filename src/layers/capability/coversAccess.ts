@@ -2,7 +2,8 @@
 import { Effect, Result } from "effect"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import type { Access } from "../../services/capability/Access.ts"
-import { covers, hasPatterns } from "../../services/capability/Grant.ts"
+import { isSigned } from "../../services/capability/Access.ts"
+import { covers, denies, hasPatterns } from "../../services/capability/Grant.ts"
 import type { GrantSet } from "../../services/capability/Grant.ts"
 
 const engine = Effect.promise(() => import("../schema/linearPatterns.ts"))
@@ -20,7 +21,10 @@ const loadPatterns = Effect.map(engine, ({ linearPattern }) => (pattern: string,
   return made(text)
 })
 
+/** What the tool's signer chose needs no grant beside that for the tool, and must not be denied. */
 export const coversAccess = (grants: GrantSet, access: Access): Effect.Effect<boolean> =>
-  access._tag === "Tool" && hasPatterns(grants)
+  isSigned(access)
+    ? Effect.sync(() => !denies(grants, access))
+    : access._tag === "Tool" && hasPatterns(grants)
     ? Effect.map(loadPatterns, (matches) => covers(grants, access, matches))
     : Effect.succeed(covers(grants, access))

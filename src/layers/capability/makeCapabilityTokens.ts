@@ -4,8 +4,10 @@
 import { Clock, Duration, Effect, Redacted, Result } from "effect"
 import { randomBytes } from "node:crypto"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
+import { refusalOf } from "../../services/capability/CapabilityModule.ts"
 import { CapabilityTokens, maxDepth } from "../../services/capability/CapabilityTokens.ts"
 import {
+  CapabilityInvalid,
   PermissionEscalation,
   TokenInvalid,
   TokenRevoked,
@@ -20,6 +22,7 @@ import type {
   Token
 } from "../../services/capability/CapabilityTokens.ts"
 import { showGrant } from "../../services/capability/Grant.ts"
+import type { Request } from "../../services/capability/Request.ts"
 import { attenuate as cut } from "../../services/capability/Request.ts"
 import * as Ledger from "../../services/capability/tokenLedger.ts"
 import type { TokenLedger } from "../../services/capability/tokenLedger.ts"
@@ -79,6 +82,12 @@ const within = (parent: Amounts | undefined, child: Amounts | undefined): Amount
   const found = new Map(Object.entries(parent))
   for (const [name, amount] of Object.entries(child)) found.set(name, Math.min(amount, found.get(name) ?? amount))
   return Object.fromEntries(found)
+}
+
+/** Who mints a token decides what it may: only what does not exist is refused. */
+const requireValid = (request: Request): Effect.Effect<void, CapabilityInvalid> => {
+  const found = refusalOf(request, true)
+  return found === undefined ? Effect.void : Effect.fail(new CapabilityInvalid({ issue: found }))
 }
 
 export const make = (store: TokenStore) => {
@@ -146,6 +155,7 @@ export const make = (store: TokenStore) => {
   const mint = Effect.fn("CapabilityTokens.mint")(function*(
     { grants, ...options }: NewToken & { readonly grants: Claims["caps"] }
   ) {
+    yield* requireValid(grants)
     const at = yield* now
     const { budget, ...claims } = begin(options, at)
     return yield* issue({ ...claims, caps: grants, parent: [], ...(budget === undefined ? {} : { budget }) }, at)
@@ -192,6 +202,7 @@ export const make = (store: TokenStore) => {
     { request, ...options }: NewToken & { readonly request: Parameters<typeof cut>[1] }
   ) {
     const parent = yield* verify(token, bearer)
+    yield* requireValid(request)
     if (parent.parent.length >= maxDepth) return yield* new TokenInvalid({ why: "depth", jti: parent.jti })
     const { exceeding, granted } = cut(parent.caps, request)
     if (exceeding.length > 0) {

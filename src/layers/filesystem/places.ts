@@ -88,7 +88,9 @@ export const absent = ({ shown }: Place) => new FileAbsent({ path: shown })
 
 /** Whether a file that was found on the way may be read too. */
 export const mayRead = ({ mayAlso }: PrimitiveInput, path: string) =>
-  mayAlso === undefined ? Effect.succeed(false) : mayAlso({ _tag: "Path", capability: "fs.read", path })
+  mayAlso === undefined
+    ? Effect.succeed(false)
+    : Effect.map(mayAlso({ _tag: "Path", capability: "fs.read", path }), (standing) => standing === "allowed")
 
 export const joined = (folder: string, name: string): string =>
   folder === "." ? name : folder === "/" ? `/${name}` : `${folder}/${name}`

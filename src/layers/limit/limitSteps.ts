@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import type { Chain } from "../../services/chain/Chain.ts"
 import { qualifiedId } from "../../services/item/ItemPath.ts"
 import { CallLimits, type Entrant } from "../../services/limit/CallLimits.ts"
+import { CallsTooDeep, maxNesting } from "../../services/proxy/nesting.ts"
 import type { Facts } from "../call/Step.ts"
 
 export const limitRate = Effect.gen(function*() {
@@ -18,14 +19,25 @@ export const limitRate = Effect.gen(function*() {
     return found
   }
 
-  return ({ call, chain, endings, settings }: Facts<"call" | "chain" | "endings" | "settings">) =>
-    limits.enter(
+  return ({ call, callGrant, chain, endings, settings }: Facts<
+    "call" | "callGrant" | "chain" | "endings" | "settings"
+  >) => {
+    const { callId, within = [] } = call
+    if (within.length > maxNesting) {
+      const tools = within.map(({ tool }) => tool)
+      return Effect.fail(new CallsTooDeep({ tool: chain.leaf.tool.location.id, within: tools }))
+    }
+    return limits.enter(
       {
         caller: call.caller,
+        ...(callGrant === undefined && within.length === 0
+          ? {}
+          : { call: callId, within: within.map((one) => one.call) }),
         ids: idsOf(chain),
         rate: settings.limitsRate,
         concurrency: settings.limitsConcurrency
       },
       (leave) => endings.push(leave)
     )
+  }
 })

@@ -69,6 +69,8 @@ interface Room {
 export const makeWith = ({ changed, known, load }: Counters): CallLimits["Service"] => {
   const findHeld = makeFindHeld()
   const rooms = new Map<string, Room>()
+  /** The limits under which a call has a place, or runs in another's place: of calls within each other only. */
+  const placesOf = new Map<string, Set<string>>()
 
   const counterOf = (key: string, rate: Rate, now: number): Counter & { readonly bucket: Bucket } => {
     let counter = known.get(key)
@@ -129,22 +131,46 @@ export const makeWith = ({ changed, known, load }: Counters): CallLimits["Servic
         }))
     })
 
+  const roomOf = (key: string): Room => {
+    let room = rooms.get(key)
+    if (room === undefined) rooms.set(key, room = { taken: 0, waiting: new Set() })
+    return room
+  }
+
+  /** The nearest of the calls that it is made within that has a place under this limit. */
+  const nearest = ({ within = [] }: Entrant, key: string): string | undefined =>
+    within.findLast((call) => placesOf.get(call)?.has(key) === true)
+
+  const note = ({ call }: Entrant, key: string, hold: (leave: () => void) => void): void => {
+    if (call === undefined) return
+    const keys = placesOf.get(call)
+    if (keys === undefined) {
+      placesOf.set(call, new Set([key]))
+      hold(() => placesOf.delete(call))
+    } else keys.add(key)
+  }
+
   /** Undefined if it has them all at once. */
   const takePlaces = (
-    tool: string,
+    entrant: Entrant,
     places: Held["places"],
     hold: (leave: () => void) => void
   ): Effect.Effect<void, ConcurrencyLimited> | undefined => {
     let waits: Array<Effect.Effect<void, ConcurrencyLimited>> | undefined
-    for (const { key, limit, name } of places) {
-      let room = rooms.get(key)
-      if (room === undefined) rooms.set(key, room = { taken: 0, waiting: new Set() })
+    const [tool] = entrant.ids
+    for (const { key: shared, limit: most, name } of places) {
+      const isFull = (rooms.get(shared)?.taken ?? 0) >= most
+      const holder = isFull ? nearest(entrant, shared) : undefined
+      const key = holder === undefined ? shared : `${shared}\n${holder}`
+      const limit = holder === undefined ? most : 1
+      const room = roomOf(key)
+      note(entrant, shared, hold)
       if (room.taken < limit) {
         const own = room
         own.taken++
         hold(() => leave(key, own))
       } else {
-        const refused = new ConcurrencyLimited({ tool, limit: `limits.concurrency.${name}: ${limit}` })
+        const refused = new ConcurrencyLimited({ tool, limit: `limits.concurrency.${name}: ${most}` })
         waits ??= []
         waits.push(Effect.timeoutOrElse(waitForPlace(key, room, hold), {
           duration: Duration.millis(longestWait),
@@ -161,7 +187,7 @@ export const makeWith = ({ changed, known, load }: Counters): CallLimits["Servic
         const { places, rates } = findHeld(entrant)
         const [tool] = entrant.ids
         const count = () => countCall(tool, rates, clock.currentTimeMillisUnsafe())
-        const taken = takePlaces(tool, places, hold)
+        const taken = takePlaces(entrant, places, hold)
         return taken === undefined ? count() : Effect.andThen(taken, Effect.suspend(count))
       })
   })

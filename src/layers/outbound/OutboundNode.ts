@@ -228,11 +228,19 @@ export const make = Effect.fnUntraced(function*(options: OutboundOptions) {
         const { mayRedirect } = request
         if (mayRedirect !== undefined && hostPort(next) !== hostPort(url)) {
           const host = hostOf(next).toLowerCase()
-          if (!(yield* mayRedirect(host, portOf(next)))) {
+          const standing = yield* mayRedirect(host, portOf(next))
+          if (standing !== "allowed") {
             return yield* new OutboundRefused({
               target: url.origin,
-              issue: `it redirects to ${next.origin}, which this call may not reach without being asked for`,
-              hint: `If it is meant, call ${next.origin} itself`
+              ...(standing === "denied"
+                ? {
+                  issue: `it redirects to ${next.origin}, which a rule denies`,
+                  hint: "Do not try another way; a person may change the rule: kiwi permissions list"
+                }
+                : {
+                  issue: `it redirects to ${next.origin}, which this call may not reach without being asked for`,
+                  hint: `If it is meant, call ${next.origin} itself`
+                })
             })
           }
         }

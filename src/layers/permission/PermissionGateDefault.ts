@@ -3,7 +3,7 @@ import { Effect, Layer } from "effect"
 import type { Ask } from "../../services/permission/PermissionGate.ts"
 import { PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { accessesOf } from "./ruleQuery.ts"
-import { askOf, neverAllowed, refused, shippedDefault, type Surroundings } from "./shippedDefault.ts"
+import { asItsTool, askOf, neverAllowed, refused, shippedDefault, type Surroundings } from "./shippedDefault.ts"
 
 const nowhere: Surroundings = { root: "/", closed: [], unwritable: () => [], sandboxed: false }
 
@@ -15,7 +15,7 @@ export const makeWith = (around: Surroundings) =>
       for (const access of accessesOf(action)) {
         const verdict = neverAllowed(action, access, around) ?? shippedDefault(action, access, around)
         if (verdict._tag === "Deny") return Effect.fail(refused(action, verdict))
-        rules.add(verdict.rule)
+        if (verdict !== asItsTool) rules.add(verdict.rule)
         if (verdict._tag === "Ask") asks.push(askOf(verdict, access))
       }
       return Effect.succeed({ rule: [...rules].join(", "), asks })

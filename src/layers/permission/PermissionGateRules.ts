@@ -27,7 +27,15 @@ import { makeProfileOf } from "./profile/callerProfile.ts"
 import { requireListed } from "./profile/requireListed.ts"
 import { accessesOf, queryOf } from "./ruleQuery.ts"
 import { makeSettle } from "./settleAsks.ts"
-import { askOf, neverAllowed, refused, shippedDefault, type Surroundings, type Verdict } from "./shippedDefault.ts"
+import {
+  asItsTool,
+  askOf,
+  neverAllowed,
+  refused,
+  shippedDefault,
+  type Surroundings,
+  type Verdict
+} from "./shippedDefault.ts"
 
 /** Possible while the rules cannot be read: it shows something, or a person confirms it. */
 const alwaysPossible = new Set<Action["_tag"]>(["Search", "Load", "Help", "Sign", "ChangeLocks"])
@@ -209,7 +217,7 @@ export const make = Effect.gen(function*() {
       const decided = judge(sources, query, action, access)
       const verdict = Effect.isEffect(decided) ? yield* decided : decided
       if (verdict._tag === "Deny") return yield* refused(action, verdict)
-      rules.add(verdict.rule)
+      if (verdict !== asItsTool) rules.add(verdict.rule)
       if (verdict._tag === "Ask") asks.push(askOf(verdict, access))
     }
     const rule = [...rules].slice(0, 5).join(", ")

@@ -1,6 +1,6 @@
 // What holds where no rule speaks, and what no rule can change.
 import type { Access, CommandAccess, PathAccess } from "../../services/capability/Access.ts"
-import { showAccess } from "../../services/capability/Access.ts"
+import { isSigned, showAccess } from "../../services/capability/Access.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import { safeLine } from "../../services/error/safeText.ts"
@@ -58,6 +58,9 @@ export interface Surroundings {
   /** Whether this kernel has a sandbox that proved itself. */
   readonly sandboxed: boolean
 }
+
+/** The program or server that the tool's signer chose: its tool was decided on. No rule that an audit has to name. */
+export const asItsTool: Verdict = { _tag: "Allow", rule: "as-its-tool" }
 
 const allow = (rule: string): Verdict => ({ _tag: "Allow", rule })
 
@@ -210,8 +213,9 @@ export const shippedDefault = (action: Action, access: Access, around: Surroundi
     case "Path":
       return defaultOfPath(access)
     case "Command":
-      return defaultOfCommand(access, around)
+      return isSigned(access) ? asItsTool : defaultOfCommand(access, around)
     case "Host": {
+      if (isSigned(access)) return asItsTool
       const offer = ruleFor(access)
       return {
         _tag: "Ask",

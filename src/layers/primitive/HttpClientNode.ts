@@ -3,6 +3,7 @@
 import { Clock, Duration, Effect, Option, Random, Result, type Schema, type Scope, Stream } from "effect"
 import { randomBytes } from "node:crypto"
 import { redactText } from "../../services/audit/redaction.ts"
+import type { HostAccess, Standing } from "../../services/capability/Access.ts"
 import type { SafeFiles } from "../../services/files/SafeFiles.ts"
 import {
   Outbound,
@@ -11,6 +12,7 @@ import {
   type OutboundResponse
 } from "../../services/outbound/Outbound.ts"
 import { promises, retryAfter } from "../../services/outbound/retry.ts"
+import { hostAccess } from "../../services/primitive/configAccesses.ts"
 import {
   defaultAttempts,
   type HttpClientPlan,
@@ -101,6 +103,31 @@ interface Content {
   readonly headers: Readonly<Record<string, string>>
 }
 
+const signedHost = (host: string, port: number) => ({ ...hostAccess(host, port), signed: true as const })
+
+/** Without rules, a tool reaches what its signer chose. */
+const standingOf = ({ mayAlso }: PrimitiveInput, access: HostAccess): Effect.Effect<Standing> =>
+  mayAlso?.(access) ?? Effect.succeed("allowed")
+
+/** A host that a variable names is known only now. */
+const requireHost = Effect.fnUntraced(function*(input: PrimitiveInput, { url }: HttpClientPlan) {
+  const { hostname, origin, port, protocol } = new URL(url)
+  const access = signedHost(hostname, port === "" ? (protocol === "https:" ? 443 : 80) : Number(port))
+  const isDecided = input.accesses?.some((one) =>
+    one._tag === "Host" && one.host === access.host && one.port === access.port
+  )
+  const standing = isDecided === true ? "allowed" : yield* standingOf(input, access)
+  if (standing === "allowed") return
+  return yield* new RequestRefused({
+    tool: input.tool,
+    target: origin,
+    issue: standing === "denied" ? "a rule denies it" : "a rule asks about it, and its address was not known before",
+    hint: standing === "denied"
+      ? "Do not try another way; a person may change the rule: kiwi permissions list"
+      : "Write the host into the tool's url instead of a variable: then a person is asked"
+  })
+})
+
 export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
   const outbound = yield* Outbound
   const outputs = yield* Outputs
@@ -166,6 +193,7 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
         headers: content.headers,
         body: content.bytes,
         privateHosts: plan.privateHosts,
+        mayRedirect: (host, port) => standingOf(input, signedHost(host, port)),
         maxBytes: options.spill
       })
       const body = yield* readBody(response, input)
@@ -279,6 +307,7 @@ export const make = Effect.fnUntraced(function*(options: HttpClientOptions) {
       const plan = yield* Effect.fromResult(planRequest(input))
       const timeout = plan.config.timeout === undefined ? options.timeout : plan.config.timeout * 1_000
       const deadline = (yield* Clock.currentTimeMillis) + timeout
+      yield* requireHost(input, plan)
       const content = yield* fill(plan, input)
       const perAttempt = (plan.config.retry?.attempt_timeout ?? Number.POSITIVE_INFINITY) * 1_000
       for (let attempts = 1;; attempts++) {

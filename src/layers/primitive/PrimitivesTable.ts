@@ -4,6 +4,7 @@ import { Clock, Effect, Layer, Semaphore } from "effect"
 import type { Schema } from "effect"
 import type { Access } from "../../services/capability/Access.ts"
 import { SafeFiles } from "../../services/files/SafeFiles.ts"
+import { configAccesses } from "../../services/primitive/configAccesses.ts"
 import {
   type AccessInput,
   type NeededLevel,
@@ -14,6 +15,7 @@ import {
   PrimitiveUnknown
 } from "../../services/primitive/Primitive.ts"
 import type { ProcessLimits } from "../../services/primitive/SubprocessConfig.ts"
+import { maxNesting } from "../../services/proxy/nesting.ts"
 import * as BuiltinRegistry from "./BuiltinRegistry.ts"
 import type { CaptureLimits } from "./captureOutput.ts"
 import * as HttpClientNode from "./HttpClientNode.ts"
@@ -57,7 +59,7 @@ const timed = (run: PrimitiveHandler): PrimitiveHandler =>
   })
 
 /** First come, first served. A waiting caller gets a progress event; one that is interrupted leaves the queue. */
-const inTurn = (permits: number, run: PrimitiveHandler): PrimitiveHandler => {
+const inTurnAtDepth = (permits: number, run: PrimitiveHandler): PrimitiveHandler => {
   const turns = Semaphore.makeUnsafe(permits)
   const measured = timed(run)
   let present = 0
@@ -78,6 +80,16 @@ const inTurn = (permits: number, run: PrimitiveHandler): PrimitiveHandler => {
     )
 }
 
+/** A call that a tool makes waits only for others at its depth, and so never for the call that waits for it. */
+const inTurn = (permits: number, run: PrimitiveHandler): PrimitiveHandler => {
+  const queues = Array.from({ length: maxNesting + 1 }, () => inTurnAtDepth(permits, run))
+  return (input) => queues[Math.min(input.depth ?? 0, maxNesting)]!(input)
+}
+
+/** What the signed config says: the program, or the server. */
+const ofConfig = (primitive: "subprocess" | "http_client") => (input: AccessInput) =>
+  Effect.sync(() => configAccesses(primitive, input))
+
 export const makeWith = Effect.fnUntraced(function*(
   subprocess: Subprocess,
   options: PrimitivesOptions,
@@ -93,6 +105,7 @@ export const makeWith = Effect.fnUntraced(function*(
   const table = new Map<string, Entry>([
     ["subprocess", {
       run: inTurn(options.concurrency.subprocess, subprocess.run),
+      accesses: ofConfig("subprocess"),
       plan: (input) =>
         Effect.map(Effect.fromResult(subprocess.plan(input)), (plan) => ({
           primitive: "subprocess",
@@ -102,6 +115,7 @@ export const makeWith = Effect.fnUntraced(function*(
     }],
     ["http_client", {
       run: inTurn(options.concurrency.http_client, http.run),
+      accesses: ofConfig("http_client"),
       plan: (input) =>
         Effect.map(Effect.fromResult(http.plan(input)), (plan) => ({
           primitive: "http_client",

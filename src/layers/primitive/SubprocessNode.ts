@@ -242,6 +242,7 @@ export const makeWith = Effect.fnUntraced(function*(host: ProcessHost, options: 
           report.push("stderr", chunk)
           return stderr.take(chunk)
         },
+        serve: input.serve,
         within: {
           millis,
           expired: () => new ToolTimeout({ tool: input.tool, after: millis, output: tailOf(stdout, stderr, json) })

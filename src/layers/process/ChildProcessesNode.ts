@@ -4,11 +4,12 @@
 import { Clock, Effect, Fiber, Layer } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
-import type { Readable } from "node:stream"
+import type { Duplex, Readable } from "node:stream"
 import {
   type ChildExit,
   ChildProcesses,
   type ChildRequest,
+  type Connection,
   type Engine,
   type SpawnFailure,
   type TakeChunk
@@ -29,6 +30,8 @@ interface Running<E> {
   readonly root: Root
   readonly stdout: Readable
   readonly stderr: Readable
+  /** Undefined unless the child was given a connection. */
+  readonly socket: Duplex | undefined
   exit: ChildExit | undefined
   expired: boolean
   timer: Fiber.Fiber<void> | undefined
@@ -86,7 +89,12 @@ const start = <E, X>(
         detached: true,
         shell: false,
         windowsHide: true,
-        stdio: [stdin === undefined ? "ignore" : "pipe", "pipe", "pipe"]
+        stdio: [
+          stdin === undefined ? "ignore" : "pipe",
+          "pipe",
+          "pipe",
+          ...(request.serve === undefined ? [] : ["pipe" as const])
+        ]
       })
     } catch (cause) {
       return resume(Effect.fail(failure(cause)))
@@ -100,6 +108,7 @@ const start = <E, X>(
       root,
       stdout,
       stderr,
+      socket: request.serve === undefined ? undefined : child.stdio[3] as Duplex,
       exit: undefined,
       expired: false,
       timer: undefined,
@@ -120,6 +129,43 @@ const start = <E, X>(
     child.stdin?.end(stdin)
     resume(Effect.succeed(running))
   })
+
+const ends = ["readable", "end", "close", "error"] as const
+
+const connectionOf = (socket: Duplex): Connection => ({
+  read: Effect.callback((resume) => {
+    const stop = () => {
+      for (const event of ends) socket.off(event, look)
+    }
+    const look = () => {
+      const chunk: Buffer | null = socket.read()
+      if (chunk === null && !socket.readableEnded && !socket.destroyed) return
+      stop()
+      resume(Effect.succeed(chunk ?? undefined))
+    }
+    for (const event of ends) socket.on(event, look)
+    look()
+    return Effect.sync(stop)
+  }),
+  write: (text) =>
+    Effect.callback((resume) => {
+      if (socket.writable) socket.write(text, () => resume(Effect.void))
+      else resume(Effect.void)
+    })
+})
+
+/** Serves the child's connection while `body` runs. */
+const serving = <A, E, E2>(
+  { socket }: Running<E2>,
+  serve: ChildRequest<never, never>["serve"],
+  body: Effect.Effect<A, E>
+): Effect.Effect<A, E> => {
+  if (socket === undefined || serve === undefined) return body
+  // Without a listener, its errors would be thrown: the child may be gone at any time.
+  socket.on("error", () => {})
+  const served = Effect.ensuring(serve(connectionOf(socket)), Effect.sync(() => socket.destroy()))
+  return Effect.flatMap(Effect.forkChild(served), (fiber) => Effect.ensuring(body, Fiber.interrupt(fiber)))
+}
 
 /** An event may happen between the check and the wait, since a fiber can be suspended anywhere. */
 const nextEvent = <E>(running: Running<E>): Effect.Effect<void> =>
@@ -183,7 +229,7 @@ const makeLiveChildren = Effect.acquireRelease(
 const makeEngine = (live: LiveChildren): Engine => (request) =>
   Effect.acquireUseRelease(
     start(request, live),
-    (running) => finish(running, request.within),
+    (running) => serving(running, request.serve, finish(running, request.within)),
     Effect.fnUntraced(function*(running) {
       if (running.exit === undefined || isLeft(running.root)) yield* endTree(running.root, request.grace)
       if (running.timer !== undefined) yield* Fiber.interrupt(running.timer)
@@ -191,6 +237,7 @@ const makeEngine = (live: LiveChildren): Engine => (request) =>
       running.stdout.destroy()
       running.stderr.destroy()
       running.child.stdin?.destroy()
+      running.socket?.destroy()
     })
   )
 

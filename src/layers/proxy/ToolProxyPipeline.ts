@@ -8,12 +8,14 @@ import { chainIds } from "../../services/chain/Chain.ts"
 import type { FoundItem } from "../../services/item/ItemStore.ts"
 import type { ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
 import type { Trace } from "../../services/proxy/ToolProxy.ts"
+import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { ToolProxy } from "../../services/proxy/ToolProxy.ts"
 import { requireApproval } from "../approval/approvalSteps.ts"
 import { auditAsked } from "../approval/auditAsked.ts"
 import { redactError } from "../call/secrets.ts"
 import type { SoFar } from "../call/Step.ts"
 import { begin, end, Steps, take, takeAll } from "../call/Step.ts"
+import { grantCalls } from "../capability/callSteps.ts"
 import { authenticateToken } from "../capability/capabilitySteps.ts"
 import { acceptChildren, resolveChain } from "../chain/chainSteps.ts"
 import { findPackages } from "../dependency/dependencySteps.ts"
@@ -30,10 +32,16 @@ import { isolate } from "../primitive/steps/isolationSteps.ts"
 import { validateParameters } from "../primitive/steps/parameterSteps.ts"
 import { requireTrustedProject } from "../trust/trustSteps.ts"
 
-const requestOf = ({ callId, caller, dryRun, item, parameters, tier }: ToolCall): Request => ({
+const parentOf = (within: ToolCall["within"]) => {
+  const parent = within?.at(-1)?.call
+  return parent === undefined ? {} : { parent }
+}
+
+const requestOf = ({ callId, caller, dryRun, item, parameters, tier, within }: ToolCall): Request => ({
   call: callId,
   caller,
   operation: "run",
+  ...parentOf(within),
   subject: { type: "tool", item, ...(tier === undefined ? {} : { tier }) },
   parameters,
   ...(dryRun ? { dry_run: true } : {})
@@ -85,6 +93,7 @@ const steps = Steps.from
   .called("validateParameters", validateParameters)
   .called("findAccesses", findAccesses)
   .traced("permit", permit, "a rule lets you run it")
+  .called("grantCalls", grantCalls)
   .traced("findInterpreter", findInterpreter)
   .traced("findPackages", findPackages)
   .traced(
@@ -109,8 +118,8 @@ export const make = Effect.gen(function*() {
   const audit = yield* AuditLog
   const made = yield* steps.make
 
-  const call = (request: ToolCall, found?: FoundItem) => {
-    const facts = begin(request, found)
+  const call = (request: ToolCall, found?: FoundItem): Effect.Effect<ToolResult, ToolCallError> => {
+    const facts = begin(request, call, found)
     const done = audited(
       audit,
       requestOf(request),
@@ -137,7 +146,7 @@ export const make = Effect.gen(function*() {
       ...(query.tier === undefined ? {} : { tier: query.tier }),
       parameters: {},
       dryRun: true
-    })
+    }, call)
     const passed: Array<string> = []
     let blocked: Trace["blocked"]
     for (const step of traced) {

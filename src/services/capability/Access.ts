@@ -18,8 +18,13 @@ export interface PathAccess {
   readonly below?: true
 }
 
+/** What a tool's signed config names, and not its caller: a rule may deny it or ask about it, and none has to allow it. */
+interface BySigner {
+  readonly signed?: true
+}
+
 /** One program with its arguments. A shell command needs one for each program that it runs. */
-export interface CommandAccess {
+export interface CommandAccess extends BySigner {
   readonly _tag: "Command"
   readonly capability: "process.exec"
   /** The program and its arguments, without quotes. Undefined if they cannot be known before it runs. */
@@ -37,7 +42,7 @@ export interface CommandAccess {
 }
 
 /** A server. */
-export interface HostAccess {
+export interface HostAccess extends BySigner {
   readonly _tag: "Host"
   readonly capability: "net.http"
   /** In lower case, without brackets: "api.github.com", "::1". */
@@ -73,6 +78,11 @@ export interface PlainAccess {
 }
 
 export type Access = PathAccess | CommandAccess | HostAccess | SecretAccess | ToolAccess | PlainAccess
+
+export const isSigned = (access: Access): boolean => "signed" in access && access.signed === true
+
+/** Whether a further access of a running call is allowed: `asked` is what a person would have to agree to. */
+export type Standing = "allowed" | "asked" | "denied"
 
 /** "fs.write(src/a.ts)": the access as rules write it. */
 export const showAccess = (access: Access): string => {

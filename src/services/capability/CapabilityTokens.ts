@@ -116,17 +116,35 @@ export class TokenRevoked extends Schema.TaggedError<TokenRevoked>()("TokenRevok
 export class PermissionEscalation extends Schema.TaggedError<PermissionEscalation>()("PermissionEscalation", {
   /** The thread that asks. */
   thread: Schema.String,
+  /** The tool that asks for it, for its own calls. */
+  tool: Schema.optionalKey(Schema.String),
   /** The permissions that are too much: "fs.write(infra/**)". */
   exceeding: Schema.Array(Schema.String)
 }) {
   override get message() {
-    return `The thread ${this.thread} asks for more than its caller has: ${this.exceeding.join(", ")}`
+    const who = this.tool === undefined ? `The thread ${this.thread}` : `The tool ${this.tool}, for its own calls,`
+    return `${who} asks for more than its caller has: ${this.exceeding.join(", ")}`
   }
   get remediation() {
+    if (this.tool !== undefined) {
+      return "Call it from a directive with wider permissions, or do the work without this tool"
+    }
     return `Remove them from the directive's <permissions>, mark them optional="true", or call it with wider permissions`
   }
   get refusal() {
     return "denied" as const
+  }
+}
+
+/** A token was to be made with a capability that does not exist, or with a scope that is not one of its kind. */
+export class CapabilityInvalid extends Schema.TaggedError<CapabilityInvalid>()("CapabilityInvalid", {
+  issue: Schema.String
+}) {
+  override get message() {
+    return `No capability token was made: ${this.issue}`
+  }
+  get remediation() {
+    return "Write a capability that there is, with a scope of its kind: docs/capabilities.md"
   }
 }
 
@@ -182,7 +200,10 @@ export interface NewToken {
 
 export class CapabilityTokens extends Context.Service<CapabilityTokens, {
   /** The first token of a tree of threads. `grants`: what the caller has and the directive asks for. */
-  readonly mint: (options: NewToken & { readonly grants: GrantSet }) => Effect.Effect<Token, TokensUnavailable>
+  readonly mint: (options: NewToken & { readonly grants: GrantSet }) => Effect.Effect<
+    Token,
+    TokensUnavailable | CapabilityInvalid
+  >
   /**
    * Checks signature, project, time, thread and revocation. The signature is checked once for each token and process.
    */
@@ -195,7 +216,7 @@ export class CapabilityTokens extends Context.Service<CapabilityTokens, {
     token: Token,
     parent: Bearer,
     options: NewToken & { readonly request: Request }
-  ) => Effect.Effect<Token, TokenError | PermissionEscalation>
+  ) => Effect.Effect<Token, TokenError | PermissionEscalation | CapabilityInvalid>
   /** The token and all its descendants do not count any more, in any process and after a restart. */
   readonly revoke: (jti: string) => Effect.Effect<void, TokensUnavailable>
   /** Adds to what the token and all its ancestors have spent: to all of them or, if it is too much for one, to none. */

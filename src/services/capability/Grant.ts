@@ -99,6 +99,9 @@ export const covers = (
   matches: PatternMatch = noPattern
 ): boolean => allow.some((grant) => coversWith(grant, access, matches)) && !deny.some((grant) => reaches(grant, access))
 
+/** Whether a denial reaches the access. */
+export const denies = ({ deny }: GrantSet, access: Access): boolean => deny.some((grant) => reaches(grant, access))
+
 /** Whether a capability is granted for at least one scope: what `requires` of a tool asks. */
 export const holds = ({ allow, deny }: GrantSet, capability: string): boolean =>
   allow.some((grant) => hasName(granted(grant.capability), capability)) &&

@@ -46,7 +46,7 @@ const attribute = (element: PlacedElement, name: string): string | undefined =>
 const textOf = (element: PlacedElement | undefined, tag: string): string => named(element, tag)[0]?.fullText ?? ""
 
 /** Reads the parts of one directive. `text`: the file's, for positions. */
-const makeReader = (text: string) => {
+const makeReader = (text: string, isSystem: boolean) => {
   const refuse = (element: PlacedElement, issue: string, hint: string): Read<never> =>
     Result.fail(problemAt(text, element.offset, issue, hint))
 
@@ -149,7 +149,7 @@ const makeReader = (text: string) => {
         Object.keys(attributes).length === 0 && children.length === 0
       )
       if (bare !== undefined) return yield* refuse(bare, `<${bare.tag}> says neither what nor where`, hint)
-      const request = readPermissions(element.children)
+      const request = readPermissions(element.children, isSystem)
       if (Result.isFailure(request)) {
         const { failure } = request
         return yield* refuse(failure.element, failure.issue, failure.hint)
@@ -280,7 +280,7 @@ export const toDirective = (
   root: PlacedElement
 ): Read<Directive> =>
   Result.gen(function*() {
-    const read = makeReader(text)
+    const read = makeReader(text, snapshot.location.tier === "system")
     const { category, id } = snapshot.location
     if (attribute(root, "name") !== id) {
       return yield* read.refuse(

@@ -2,6 +2,7 @@
 // invalid values are errors and never ignored.
 import type { Schema } from "effect"
 import { Option, Result } from "effect"
+import { refusalOf } from "../capability/CapabilityModule.ts"
 import type { ChildSchema, ItemSnapshot, Tool } from "../item/Item.ts"
 import { parseItemRef } from "../item/ItemId.ts"
 import { isRange } from "../item/VersionRange.ts"
@@ -88,7 +89,7 @@ export const checkPlace = (metadata: Metadata, snapshot: ItemSnapshot): Read<voi
 
 const capability = /^[A-Za-z0-9_-]{1,64}(?:\.[A-Za-z0-9_-]{1,64}){1,7}$/
 
-const requiresField = (field: Field | undefined): Read<Tool["requires"]> =>
+const requiresField = (field: Field | undefined, isSystem: boolean): Read<Tool["requires"]> =>
   Result.gen(function*() {
     const none = { commands: [], environment: [], capabilities: [] }
     if (field === undefined || field.value === null) return none
@@ -116,6 +117,13 @@ const requiresField = (field: Field | undefined): Read<Tool["requires"]> =>
           `"${cut(wrong, 80)}" is not a capability`,
           "Write resource.action, like fs.read; commands go under commands"
         )
+      )
+    }
+    const request = { allow: capabilities.map((one) => ({ capability: one })), deny: [] }
+    const issue = refusalOf(request, isSystem)
+    if (issue !== undefined) {
+      return yield* Result.fail(
+        fieldProblem(field, issue, "docs/capabilities.md lists them; commands go under commands")
       )
     }
     return { commands: yield* read("commands"), environment: yield* read("environment"), capabilities }
@@ -347,7 +355,7 @@ export const toTool = ({ description, metadata, runs, snapshot, toolType: fallba
       configSchema,
       envConfig: yield* recordField(metadata, "env_config"),
       dependencies: yield* textsField(within("dependencies", oldDependencies), "dependencies"),
-      requires: yield* requiresField(within("requires", oldRequires).get("requires")),
+      requires: yield* requiresField(within("requires", oldRequires).get("requires"), location.tier === "system"),
       mutatesState: yield* flagField(metadata, "mutates_state"),
       entrypoint: location.kind === "folder"
         ? yield* folderEntrypoint(snapshot, metadata.get("entrypoint") ?? manifest, toolType)

@@ -60,6 +60,10 @@ export class ConcurrencyLimited extends Schema.TaggedError<ConcurrencyLimited>()
 /** A call that asks for room. */
 export interface Entrant {
   readonly caller: Caller
+  /** Its id, if a tool made it or it may make calls. */
+  readonly call?: string
+  /** The calls that it is made within, the first of them first. */
+  readonly within?: ReadonlyArray<string>
   /** The tool's id, and the same with its category: patterns may name either. */
   readonly ids: readonly [id: string, qualified: string]
   readonly rate: Limits<Rate>
@@ -69,7 +73,8 @@ export interface Entrant {
 export class CallLimits extends Context.Service<CallLimits, {
   /**
    * Counts the call and takes its places under all limits that hold for it. A call that is refused is not counted. Waits
-   * up to two seconds for room. `hold` gets the way back of each place as soon as it is taken, even if this is
+   * up to two seconds for room. Without room, a call that a tool makes runs in the place of that tool, one at a time:
+   * it never waits for the call that waits for it. `hold` gets the way back of each place as soon as it is taken, even if this is
    * interrupted or refused later.
    */
   readonly enter: (

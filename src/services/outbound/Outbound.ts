@@ -1,6 +1,7 @@
 // The only way in which Kiwi sends anything over a network. Each hop is checked by the address that is really connected
 // to: a name that resolves to a private address, or changes its address, gains nothing.
 import { Context, type Effect, Schema, type Scope, type Stream } from "effect"
+import type { Standing } from "../capability/Access.ts"
 
 /** A rule refuses the scheme, address, port or redirect. Retrying does not help. */
 export class OutboundRefused extends Schema.TaggedError<OutboundRefused>()("OutboundRefused", {
@@ -52,7 +53,7 @@ export interface OutboundRequest {
   /** `host:port` of hosts that may have a loopback or private address. Never from a call's parameters. */
   readonly privateHosts: ReadonlyArray<string>
   /** Asked before a redirect to another host or port is followed. Default: it is followed. */
-  readonly mayRedirect?: (host: string, port: number) => Effect.Effect<boolean>
+  readonly mayRedirect?: (host: string, port: number) => Effect.Effect<Standing>
   /** The limit of the decoded response body, in bytes. */
   readonly maxBytes: number
 }

@@ -1,10 +1,11 @@
 // Primitives: the only code with effects. A chain's last link names one by its id.
 import { Context, type Effect, type Redacted, Schema, type Stream } from "effect"
 import type { Caller } from "../call/Caller.ts"
-import type { Access } from "../capability/Access.ts"
+import type { Access, Standing } from "../capability/Access.ts"
 import type { EnvVariable } from "../env/EnvResolver.ts"
 import type { FailedAt, KiwiError, ValidationIssue } from "../error/KiwiError.ts"
 import { Underlying } from "../error/KiwiError.ts"
+import type { Connection } from "../process/ChildProcesses.ts"
 import type { Isolation, SandboxUnavailable } from "../sandbox/Isolation.ts"
 
 /** The input of a primitive. All of it has been verified, validated and templated. */
@@ -33,8 +34,12 @@ export interface PrimitiveInput {
   readonly confirm?: Effect.Effect<string | undefined> | undefined
   /** What was allowed. A builtin that opens something else than it said must not use it. */
   readonly accesses?: ReadonlyArray<Access> | undefined
-  /** Whether a further access is allowed without asking: for files that are found on the way. Default: none is. */
-  readonly mayAlso?: ((access: Access) => Effect.Effect<boolean>) | undefined
+  /** Whether a further access is allowed: for what is found on the way, when nobody can be asked. Default: none is. */
+  readonly mayAlso?: ((access: Access) => Effect.Effect<Standing>) | undefined
+  /** How many calls it is made within: 0 unless a tool made it. */
+  readonly depth?: number | undefined
+  /** Serves the calls that the tool makes, if its config has `calls`. */
+  readonly serve?: ((connection: Connection) => Effect.Effect<void>) | undefined
   /** Reports chunks and progress. */
   readonly emit: (event: PrimitiveEvent) => Effect.Effect<void>
 }

@@ -74,6 +74,8 @@ export const SubprocessConfig = Schema.Struct({
   /** Text for the tool's stdin. */
   input_data: Schema.optionalKey(Schema.String),
   output: Schema.optionalKey(Schema.Literals(["text", "json"])),
+  /** What the tool may do by calls of its own, as grants: see calledGrants. Read only from the signed config. */
+  calls: Schema.optionalKey(Schema.Array(Schema.String)),
   /** Output is always captured; older items still have the key. */
   capture_output: Schema.optionalKey(Schema.Literal(true))
 })
@@ -188,6 +190,7 @@ export const planSubprocess = (
   const env = new Map<string, string>()
   for (const [name, value] of Object.entries(config.env ?? {})) env.set(name, String(value))
   for (const [name, value] of variables) env.set(name, value)
+  if (config.calls !== undefined) env.set("KIWI_SOCKET", "fd:3")
   return Result.succeed({
     config,
     argv: [config.command, ...(config.runtime_args ?? []), ...(config.args ?? []).map(String), ...options],

@@ -11,6 +11,14 @@ import { SandboxUnavailable } from "../sandbox/Isolation.ts"
  */
 export type TakeChunk<E> = (chunk: Uint8Array) => Effect.Effect<void, E> | undefined
 
+/** One end of a connection. */
+export interface Connection {
+  /** The next bytes. Undefined once the other end is closed. Until then, what the other end writes has to wait. */
+  readonly read: Effect.Effect<Uint8Array | undefined>
+  /** Done when all of it is on its way. What is written to a closed end is dropped. */
+  readonly write: (text: string) => Effect.Effect<void>
+}
+
 export interface ChildRequest<E, X> {
   /** For messages: the tool's id, or the name of Kiwi's own program. */
   readonly name: string
@@ -28,6 +36,11 @@ export interface ChildRequest<E, X> {
   readonly stdin?: string | Uint8Array | undefined
   readonly stdout: TakeChunk<E>
   readonly stderr: TakeChunk<E>
+  /**
+   * Serves a connection that the child inherits as its file descriptor 3, and that no other process gets from Kiwi. It is
+   * interrupted when the child has exited or is ended, and closed when it is done. Absent: the child has no descriptor 3.
+   */
+  readonly serve?: ((connection: Connection) => Effect.Effect<void>) | undefined
   /** The time limit, and the error when it is exceeded. */
   readonly within: { readonly millis: number; readonly expired: () => X }
   /** Milliseconds between TERM and KILL. */

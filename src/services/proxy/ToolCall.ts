@@ -15,6 +15,8 @@ export const ToolCall = Schema.Struct({
   thread: Schema.optionalKey(Schema.String),
   /** Never leaves Kiwi: neither the audit nor a child process gets it. */
   token: Schema.optionalKey(Schema.Redacted(Schema.String, { label: "capability token", disallowJsonEncode: true })),
+  /** The calls whose tools made this one, the first of them first. Absent: no tool made it. */
+  within: Schema.optionalKey(Schema.Array(Schema.Struct({ call: Schema.String, tool: Schema.String }))),
   tier: Schema.optionalKey(Tier),
   parameters: Schema.Record(Schema.String, Schema.Json),
   dryRun: Schema.Boolean,

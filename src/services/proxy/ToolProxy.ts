@@ -4,7 +4,7 @@ import type { ApprovalError } from "../approval/ApprovalErrors.ts"
 import type { AuditUnavailable } from "../audit/AuditLog.ts"
 import type { Caller } from "../call/Caller.ts"
 import type { CallWarning } from "../call/CallWarning.ts"
-import type { TokenError, TokenMissing } from "../capability/CapabilityTokens.ts"
+import type { PermissionEscalation, TokenError, TokenMissing } from "../capability/CapabilityTokens.ts"
 import type { ChainError, ResolvedChain } from "../chain/ChainResolver.ts"
 import type { ChildRefused, ChildSchemasMissing } from "../chain/ChildLink.ts"
 import type { DependenciesInvalid, DependenciesMissing } from "../dependency/DependencyErrors.ts"
@@ -29,6 +29,7 @@ import type { Isolation } from "../sandbox/Isolation.ts"
 import type { SchemaUnusable } from "../schema/SchemaValidator.ts"
 import type { TemplateError } from "../template/Template.ts"
 import type { ProjectRestricted } from "../trust/ProjectTrust.ts"
+import type { CallsTooDeep } from "./nesting.ts"
 import type { ToolCall, ToolResult } from "./ToolCall.ts"
 
 const Issues = Schema.Array(
@@ -154,6 +155,8 @@ export type ToolCallError =
   | LoopDetected
   | TokenMissing
   | TokenError
+  | PermissionEscalation
+  | CallsTooDeep
   | AuditUnavailable
 
 /** The result of the steps that need no parameters and have no effects. */

@@ -53,6 +53,15 @@ export const examples: Examples = {
         })
       }))
   },
+  CapabilityInvalid: {
+    when: "A program mints a token for a capability that does not exist",
+    produce: failing({}, "trusted", () =>
+      Effect.gen(function*() {
+        const tokens = yield* CapabilityTokens
+        const allow: ReadonlyArray<Grant> = [{ capability: "fs.raed", scope: ["src/**"] }]
+        return yield* tokens.mint({ ...thread, directive: "d".repeat(64), grants: { allow, deny: [] } })
+      }))
+  },
   BudgetExceeded: {
     when: "A thread takes more turns than its budget has",
     produce: failing({}, "trusted", () =>

@@ -17,6 +17,19 @@ sleep 5
 `
 }
 
+const selfCalling = {
+  ".ai/tools/again.sh": `#!/usr/bin/env bash
+# kiwi:
+#   version: 1.0.0
+#   executor_id: bash_runtime
+#   description: Calls itself
+#   config: {calls: [tool.again]}
+echo '{"jsonrpc": "2.0", "id": 1, "method": "execute", "params": {"item_id": "again"}}' >&3
+read -r answer <&3
+echo "$answer"
+`
+}
+
 /** Settings of the project, which a person accepts with it. */
 const settings = (text: string) => ({ ".ai/config/kiwi.yaml": text })
 
@@ -41,6 +54,15 @@ export const examples: Examples = {
           return yield* Effect.ensuring(call("wait"), Fiber.interrupt(running))
         })
     )
+  },
+  CallsTooDeep: {
+    when: "A tool that may call other tools calls itself, and that call does the same",
+    produce: failing(selfCalling, "signed", () =>
+      Effect.gen(function*() {
+        yield* call("again")
+        const within = Array.from({ length: 5 }, (_, at) => ({ call: `call-${at}`, tool: "again" }))
+        return yield* call("again", {}, { within })
+      }))
   },
   InterventionsFull: {
     when: "A caller leaves a twenty-first decision to a person who has not looked yet",

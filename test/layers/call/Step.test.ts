@@ -22,7 +22,7 @@ const look = Effect.succeed(({ rule }: Facts<"rule">) => rule === "" ? Effect.di
 
 it.effect("a step has what those before it have added", () =>
   Effect.gen(function*() {
-    const known = begin(call)
+    const known = begin(call, () => Effect.die("not called"))
     const steps = yield* Steps.from.traced("choose", choose).called("judge", judge).called("look", look).make
     for (const step of steps.list) yield* take(step, known)
     assert.deepStrictEqual([known.lockMode, known.rule, known.env], ["strict", "by strict", undefined])

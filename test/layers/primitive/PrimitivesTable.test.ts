@@ -79,6 +79,27 @@ describe("Primitives", () => {
       assert.isDefined(primitives)
     }).pipe(Effect.provide(kernel())))
 
+  it.effect("never wait for a call that they are made within", () =>
+    Effect.gen(function*() {
+      const layer = kernel({
+        held: ({ argv }) =>
+          Effect.suspend(() => {
+            const depth = Number(argv[1])
+            return depth === 4 ? Effect.succeed({}) : Effect.as(runAt(depth + 1), {})
+          })
+      })
+      let primitives: Primitives["Service"] | undefined
+      const runAt = (depth: number) =>
+        Effect.orDie(
+          primitives!.run("subprocess", inputFor({ command: "held", args: [String(depth)], input: "none" }, { depth }))
+        )
+      yield* Effect.gen(function*() {
+        primitives = yield* Primitives
+        const most = PrimitivesTable.defaults.concurrency.subprocess
+        yield* Effect.all(Array.from({ length: 3 * most }, () => runAt(0)), { concurrency: "unbounded" })
+      }).pipe(Effect.provide(layer))
+    }))
+
   it.effect("say that they wait, and take turns in the order in which they came", () =>
     Effect.gen(function*() {
       const order: Array<string> = []

@@ -154,7 +154,7 @@ describe("a redirect of http.fetch", () => {
           mayAlso: (access) =>
             Effect.sync(() => {
               asked.push(showAccess(access))
-              return may(showAccess(access))
+              return may(showAccess(access)) ? "allowed" : "asked"
             })
         }).pipe(Effect.provideService(Outbound, outbound))
       )

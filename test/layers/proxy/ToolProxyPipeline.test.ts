@@ -27,6 +27,7 @@ it.effect("the steps have one order, between the two entries of the audit", () =
       "validateParameters",
       "findAccesses",
       "permit",
+      "grantCalls",
       "findInterpreter",
       "findPackages",
       "resolveEnvironment",

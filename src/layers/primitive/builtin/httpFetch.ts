@@ -1,12 +1,13 @@
 // Sends one request to a server that the caller names. The server is an access, decided before anything is sent; a
 // redirect to another one is decided too. Addresses are checked by Outbound. Every status is an answer, not a failure.
 import { Duration, Effect, Result, Schema, type Scope, Stream } from "effect"
-import type { HostAccess } from "../../../services/capability/Access.ts"
+import type { Standing } from "../../../services/capability/Access.ts"
 import { addressKind } from "../../../services/outbound/Address.ts"
 import { Outbound } from "../../../services/outbound/Outbound.ts"
 import type { OutboundRequest } from "../../../services/outbound/Outbound.ts"
 import type { Builtin } from "../../../services/primitive/Builtins.ts"
 import { decodeParameters } from "../../../services/primitive/Builtins.ts"
+import { hostAccess } from "../../../services/primitive/configAccesses.ts"
 import { planRequest } from "../../../services/primitive/HttpClientConfig.ts"
 import { parseJsonOutput } from "../../../services/primitive/jsonOutput.ts"
 import { Outputs } from "../../../services/primitive/Outputs.ts"
@@ -35,20 +36,12 @@ const planned = Effect.fnUntraced(function*(input: AccessInput) {
   return { url: new URL(url), method, headers, body: body?._tag === "Bytes" ? body.bytes : undefined }
 })
 
-/** The server as rules know it: without a dot at the end of its name. */
-const accessOf = (host: string, port: number): HostAccess => ({
-  _tag: "Host",
-  capability: "net.http",
-  host: host.replace(/^\[|\]$/g, "").replace(/\.$/, "").toLowerCase(),
-  port
-})
-
 const publicOnly =
   "http.fetch reaches public addresses only. A tool that the person signed, with private_hosts in its config, can reach this one"
 
 /** Nobody is asked about an address that is refused in any case. A name is looked up only once it is allowed. */
 const refusePrivate = ({ tool }: AccessInput, url: URL) => {
-  const host = accessOf(url.hostname, portOf(url)).host
+  const host = hostAccess(url.hostname, portOf(url)).host
   const kind = /(?:^|\.)localhost$/.test(host) ? "loopback" : addressKind(host)
   return kind === "public" || (kind === "invalid" && !host.includes(":"))
     ? Effect.void
@@ -85,7 +78,7 @@ const fetch = Effect.fnUntraced(
     const { body, headers, method, url } = yield* planned(input)
     const outputs = yield* Outputs
     const { httpTimeout, outputInline: inline, outputMax: spill } = yield* (yield* Settings).current
-    const own = accessOf(url.hostname, portOf(url))
+    const own = hostAccess(url.hostname, portOf(url))
     const isUpgrade = (host: string, port: number) => host === own.host && own.port === 80 && port === 443
     const exchanged = Effect.gen(function*() {
       const response = yield* send(input, {
@@ -96,8 +89,12 @@ const fetch = Effect.fnUntraced(
         privateHosts: [],
         maxBytes: spill,
         mayRedirect: (host, port) => {
-          const access = accessOf(host, port)
-          return isUpgrade(access.host, port) ? Effect.succeed(true) : input.mayAlso?.(access) ?? Effect.succeed(false)
+          const access = hostAccess(host, port)
+          // Who may reach a server without TLS may reach it with TLS, unless a rule says otherwise.
+          return Effect.map(
+            input.mayAlso?.(access) ?? Effect.succeed<Standing>("denied"),
+            (standing): Standing => standing === "asked" && isUpgrade(access.host, port) ? "allowed" : standing
+          )
         }
       })
       const contentType = response.headers.get("content-type")
@@ -149,7 +146,7 @@ const tool: Builtin<Outbound | Outputs | Settings> = {
   accesses: (input) =>
     Effect.flatMap(
       planned(input),
-      ({ url }) => Effect.as(refusePrivate(input, url), [accessOf(url.hostname, portOf(url))])
+      ({ url }) => Effect.as(refusePrivate(input, url), [hostAccess(url.hostname, portOf(url))])
     ),
   preview: (input) =>
     Effect.map(planned(input), ({ body, headers, method, url }) =>

@@ -2,6 +2,7 @@
 import { Effect, Option } from "effect"
 import { redactText, redactValue } from "../../../services/audit/redaction.ts"
 import { CallEvents } from "../../../services/call/CallEvents.ts"
+import type { Access, Standing } from "../../../services/capability/Access.ts"
 import { chainIds } from "../../../services/chain/Chain.ts"
 import { ItemHistory } from "../../../services/integrity/ItemHistory.ts"
 import { isSignable } from "../../../services/item/Item.ts"
@@ -17,6 +18,7 @@ import type { Secrets } from "../../call/secrets.ts"
 import type { Done, Facts, Prepared } from "../../call/Step.ts"
 import { coversAccess } from "../../capability/coversAccess.ts"
 import { redactedEvents } from "./redactedEvents.ts"
+import { serveCalls } from "./serveCalls.ts"
 
 /** How much of stderr a result includes, in bytes. */
 const stderrTail = 4_096
@@ -46,6 +48,18 @@ export const runPrimitive = Effect.gen(function*() {
     )
   }
 
+  const mayAlso = Effect.fnUntraced(function*(
+    { call, chain, claims, verified }: Facts<"call" | "chain" | "claims" | "verified">,
+    access: Access
+  ): Effect.fn.Return<Standing> {
+    if (claims !== undefined && !(yield* coversAccess(claims.caps, access))) return "denied"
+    return yield* Effect.match(gate.decide(call.caller, { _tag: "Run", chain, verified, accesses: [access] }), {
+      onFailure: () => "denied" as const,
+      // What is asked about the tool itself was settled before it ran.
+      onSuccess: ({ asks }) => asks.some((ask) => ask.access === access) ? "asked" : "allowed"
+    })
+  })
+
   const inputOf = (run: Prepared, emit: PrimitiveInput["emit"]): PrimitiveInput => ({
     tool: run.chain.leaf.tool.location.id,
     caller: run.call.caller,
@@ -60,22 +74,9 @@ export const runPrimitive = Effect.gen(function*() {
     isolation: run.isolation,
     confirm: confirmOf(run),
     accesses: run.accesses,
-    mayAlso: (access) =>
-      Effect.flatMap(
-        run.claims === undefined ? Effect.succeed(true) : coversAccess(run.claims.caps, access),
-        (granted) =>
-          granted
-            ? Effect.match(
-              gate.decide(run.call.caller, {
-                _tag: "Run",
-                chain: run.chain,
-                verified: run.verified,
-                accesses: [access]
-              }),
-              { onFailure: () => false, onSuccess: ({ asks }) => asks.length === 0 }
-            )
-            : Effect.succeed(false)
-      ),
+    mayAlso: (access) => mayAlso(run, access),
+    depth: run.call.within?.length ?? 0,
+    serve: run.callGrant === undefined ? undefined : serveCalls(run, run.callGrant),
     emit
   })
 

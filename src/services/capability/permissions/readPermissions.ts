@@ -3,6 +3,7 @@
 // for.
 import { Result } from "effect"
 import { defined } from "../../schema/defined.ts"
+import { refusalOf } from "../CapabilityModule.ts"
 import type { Grant } from "../Grant.ts"
 import type { Request, RequestedGrant } from "../Request.ts"
 import { attribute, onlyChildren, type Read, readFlag, refuse } from "./element.ts"
@@ -72,9 +73,10 @@ const readElement = (element: Element): Read<Request> => {
   }
 }
 
-/** What a directive asks for. `elements`: those inside of `<permissions>`. */
+/** What a directive asks for. `elements`: those inside of `<permissions>`. `isSystem`: it is an item of Kiwi's own. */
 export const readPermissions = <E extends Element>(
-  elements: ReadonlyArray<E>
+  elements: ReadonlyArray<E>,
+  isSystem: boolean
 ): Result.Result<Request, PermissionIssue<E>> => {
   const allow: Array<RequestedGrant> = []
   const deny: Array<Grant> = []
@@ -82,6 +84,8 @@ export const readPermissions = <E extends Element>(
     const read = readElement(element)
     // An issue is about this element, one below it, or a copy of it.
     if (Result.isFailure(read)) return Result.fail(read.failure as PermissionIssue<E>)
+    const issue = refusalOf(read.success, isSystem)
+    if (issue !== undefined) return Result.fail({ element, issue, hint: "docs/capabilities.md lists what there is" })
     allow.push(...read.success.allow)
     deny.push(...read.success.deny)
     if (allow.length + deny.length > maxGrants) {
