@@ -10,6 +10,7 @@ import { makeFindProgram } from "../layers/process/programFile.ts"
 import { variable } from "../layers/process/variable.ts"
 import type { ProjectServices } from "../layers/projectGraph.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
+import type { Clients } from "../services/call/Clients.ts"
 import { safeText } from "../services/error/safeText.ts"
 import { SafeFiles } from "../services/files/SafeFiles.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
@@ -25,23 +26,12 @@ import { SignerTrust } from "../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
 import { findClients } from "./clients.ts"
+import { fail, type Finding, ok, warn } from "./finding.ts"
+import { checkGovernance } from "./governanceChecks.ts"
 import { checkSignature } from "./itemState.ts"
 import { profileProblems } from "./profiles.ts"
 import { version } from "./version.ts"
 import { withoutQuotes } from "./withoutQuotes.ts"
-
-export interface Finding {
-  readonly check: string
-  readonly result: "ok" | "warn" | "fail"
-  /** The finding, in one line. */
-  readonly found: string
-  /** What to do about it. */
-  readonly remedy?: string
-}
-
-const ok = (check: string, found: string): Finding => ({ check, result: "ok", found })
-const warn = (check: string, found: string, remedy: string): Finding => ({ check, result: "warn", found, remedy })
-const fail = (check: string, found: string, remedy: string): Finding => ({ check, result: "fail", found, remedy })
 
 const findProgram = makeFindProgram()
 
@@ -293,10 +283,14 @@ const checkIndex = Effect.gen(function*() {
 const checkAudit = Effect.gen(function*() {
   const audit = yield* AuditLog
   const { entries, expired, problems } = yield* audit.verify
+  const { head, n } = yield* audit.anchor
   if (problems.length === 0) {
     return ok(
       "audit",
-      `${entries} audit entries, none changed or missing${expired === 0 ? "" : ` (${expired} old files were removed)`}`
+      `${entries} audit entries, none changed or missing${
+        expired === 0 ? "" : ` (${expired} old files were removed)`
+      }` +
+        (n === 0 ? "" : `: verified now, up to head ${n} (${head.slice(0, 12)})`)
     )
   }
   return problems.every(({ problem }) => problem === "unsigned")
@@ -355,6 +349,7 @@ export const doctor = Effect.fn("doctor")(function*(options: {
   never,
   | ProjectServices
   | ChildProcesses
+  | Clients
   | FileSystem.FileSystem
   | Identity
   | Keychain
@@ -371,6 +366,7 @@ export const doctor = Effect.fn("doctor")(function*(options: {
     ...(yield* checkSigners),
     ...(yield* checkProject),
     ...(yield* checkSettings),
+    ...(yield* checkGovernance),
     ...(yield* checkItems),
     ...(yield* checkProfiles),
     yield* checkIndex,

@@ -37,6 +37,12 @@ const isForeign = (stat: Fs.BigIntStats): boolean => {
   return uid !== undefined && (stat.uid !== BigInt(uid) || (stat.mode & 0o002n) !== 0n)
 }
 
+/** Whether a user other than this one and root can change what is in a folder. */
+export const isOpenToOthers = ({ mode, uid: owner }: Fs.Stats): boolean => {
+  const uid = getuid?.()
+  return uid !== undefined && ((owner !== uid && owner !== 0) || (mode & 0o002) !== 0)
+}
+
 /** Whether the path is the real path of the open file. */
 const isRealPath = (descriptor: number, path: string): boolean =>
   (hasDescriptorNames && attempt(() => Fs.readlinkSync(`/proc/self/fd/${descriptor}`)) === path) ||

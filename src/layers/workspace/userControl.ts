@@ -1,13 +1,12 @@
 // Reads a control file of the user space, such as `config/kiwi.yaml`. It may be a link, as dotfiles often are. It counts
 // only if no other user can change it: neither the file nor a folder that it lies in, where it could be replaced.
 import { Result } from "effect"
-import { realpathSync, type Stats, statSync } from "node:fs"
+import { realpathSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
-import { getuid } from "node:process"
 import { maxControlBytes } from "../../services/workspace/controlYaml.ts"
 import type { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { attempt } from "../files/attempt.ts"
-import { readAll, withRegular } from "../files/readRegular.ts"
+import { isOpenToOthers, readAll, withRegular } from "../files/readRegular.ts"
 import { isAbsent, refusalOf } from "../files/refused.ts"
 
 /** Why a control file does not count, and what to do. Names no path of this machine. */
@@ -15,11 +14,6 @@ export interface ControlUnusable {
   readonly issue: string
   readonly hint: string
 }
-
-const uid = getuid?.()
-
-const isChangeable = ({ mode, uid: owner }: Stats): boolean =>
-  uid !== undefined && ((owner !== uid && owner !== 0) || (mode & 0o002) !== 0)
 
 const mine = (what: string, path: string): ControlUnusable => ({
   issue: `other users can change ${what}`,
@@ -43,7 +37,7 @@ export const readUserControl = (
   ] as const
   for (const [folder, what, command] of folders) {
     const stat = attempt(() => statSync(folder))
-    if (stat !== undefined && isChangeable(stat)) return Result.fail(mine(what, command))
+    if (stat !== undefined && isOpenToOthers(stat)) return Result.fail(mine(what, command))
   }
   return Result.try({
     try: () => withRegular(file, { maxBytes: maxControlBytes, follow: true, own: true }, (opened) => readAll(opened)),

@@ -5,7 +5,7 @@ import * as Command from "effect/cli/Command"
 import * as Completions from "effect/cli/Completions"
 import { safeLine, safeText } from "../../../services/error/safeText.ts"
 import { doctor } from "../../doctor.ts"
-import type { Finding } from "../../doctor.ts"
+import type { Finding } from "../../finding.ts"
 import { withNext } from "../help.ts"
 import { Output } from "../Output.ts"
 import { inProject } from "../root.ts"
@@ -46,8 +46,8 @@ export const doctorCommand = Command.make("doctor", {}, () =>
   })).pipe(
     Command.withDescription(
       "Check everything that usually keeps Kiwi from working: Node, the languages that tools are written in, Kiwi's " +
-        "own folder, the keychain, the project's trust, its files, the search index, the audit, and the MCP clients of " +
-        "this machine. Says what to do about each finding; exits with 1 only if something has to be fixed."
+        "own folder, the keychain, the project's trust, its files, rules and remembered answers, waiting requests, lowered " +
+        "tools, the search index, the audit, and the MCP clients of this machine. Says what to do about each finding; exits with 1 only if something has to be fixed."
     ),
     Command.withShortDescription("Find what keeps Kiwi from working"),
     Command.withExamples([{ command: "kiwi doctor" }, { command: "kiwi doctor --json" }]),
