@@ -68,12 +68,22 @@ export interface Answer {
   readonly metadata?: Readonly<Record<string, unknown>>
 }
 
-/** An MCP client of a server on this world's project. `agree` is the person at its other end. */
+/** What a client answers to a question. */
+export interface Reply {
+  readonly action: "accept" | "decline" | "cancel"
+  readonly content?: Readonly<Record<string, string>>
+}
+
+/**
+ * An MCP client of a server on this world's project. `agree` is the person at its other end; `reply`: what they answer
+ * in place of yes.
+ */
 export const connect = async (
   world: World,
   options: {
     readonly mode?: "legacy" | "auto"
     readonly agree?: boolean
+    readonly reply?: Reply
     readonly args?: ReadonlyArray<string>
   } = {}
 ) => {
@@ -85,7 +95,7 @@ export const connect = async (
   if (options.agree !== undefined) {
     client.setRequestHandler("elicitation/create", (request) => {
       asked.push(questionText(request.params))
-      return { action: "accept", content: { agree: options.agree === true } }
+      return { ...options.reply ?? { action: "accept" as const, content: { agree: options.agree === true } } }
     })
   }
   const serve = [kiwi, "serve", ...(options.args ?? ["--project", world.project])]
@@ -108,7 +118,7 @@ export const connect = async (
     // The client has checked it against the output schema.
     return structuredContent as unknown as Answer
   }
-  return { client, call, asked, said: () => said }
+  return { client, call, asked, said: () => said, pid: () => transport.pid }
 }
 
 /** Ids of running processes whose command line has `text` in it. */
