@@ -62,7 +62,7 @@ const signed = (standing: Extract<SignedBy, { readonly _tag: "Signer" }>["standi
 
 export const signers = {
   system: { _tag: "System" },
-  you: signed({ _tag: "You", signer: { ...signer, name: "me" } }, "person"),
+  you: signed({ _tag: "You", signer: { ...signer, publicKey: "y".repeat(43), name: "me" } }, "person"),
   agent: signed({ _tag: "You", signer }, "agent"),
   grace: signed({ _tag: "Trusted", signer, by: "person", asMe: false }, "person"),
   proposed: signed({ _tag: "Trusted", signer, by: "project", asMe: false }, "person"),
@@ -112,13 +112,17 @@ export interface RunOptions {
   readonly by?: ReadonlyArray<SignerName> | undefined
   readonly parameters?: Readonly<Record<string, never>> | undefined
   readonly toolType?: string | undefined
+  /** Of the chain. */
+  readonly digest?: string | undefined
   readonly access?: ReadonlyArray<string> | undefined
   readonly accesses?: ReadonlyArray<Access> | undefined
 }
 
 export const digestOf = "a".repeat(64)
 
-const chainOf = ({ by = ["system"], tool = "filesystem.write", toolType = "script" }: RunOptions): Chain => {
+const chainOf = (
+  { by = ["system"], digest = "b".repeat(64), tool = "filesystem.write", toolType = "script" }: RunOptions
+): Chain => {
   const slash = tool.lastIndexOf("/")
   const source = by[0] === "github" ? { source: { name: "github", digest: "" } } : {}
   const location = {
@@ -131,7 +135,7 @@ const chainOf = ({ by = ["system"], tool = "filesystem.write", toolType = "scrip
   }
   const link = { tool: { location, toolType, version: "1.0.0" }, snapshot: { digest: digestOf } }
   // Only what the gate looks at.
-  return { links: by.map(() => link), leaf: link, primitive: link, digest: "b".repeat(64) } as unknown as Chain
+  return { links: by.map(() => link), leaf: link, primitive: link, digest } as unknown as Chain
 }
 
 const verifiedOf = (chain: Chain, by: ReadonlyArray<SignerName>) =>

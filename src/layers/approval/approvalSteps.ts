@@ -1,11 +1,16 @@
 // Asks a person last, over everything that the call would do, as a dry run shows it. Free if nothing is asked.
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
+import type { Approved } from "../../services/approval/ApprovalStore.ts"
 import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
+import type { Caller } from "../../services/call/Caller.ts"
 import type { Access } from "../../services/capability/Access.ts"
 import { namesSecret } from "../../services/env/secretVariables.ts"
 import type { SignedBy } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
+import { ruleFor } from "../../services/permission/offeredRule.ts"
+import type { Ask } from "../../services/permission/PermissionGate.ts"
 import { PermissionGate } from "../../services/permission/PermissionGate.ts"
+import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Primitives } from "../../services/primitive/Primitive.ts"
 import type { Facts, Prepared } from "../call/Step.ts"
 import { sha256 } from "../identity/sha256.ts"
@@ -41,6 +46,7 @@ const notAsked = { approval: undefined }
 
 export const requireApproval = Effect.gen(function*() {
   const approvals = yield* ApprovalStore
+  const remembered = yield* RememberedRules
   const pin = yield* pinCopies
   const render = yield* renderConfig
   const validate = yield* validateConfig
@@ -59,6 +65,26 @@ export const requireApproval = Effect.gen(function*() {
     }
     const input = { tool: chain.leaf.tool.location.id, caller, config: chain.config, parameters }
     return primitives.preview(chain.primitive.tool.location.id, input, mayRead)
+  }
+
+  /** For rules about what is new. If it cannot be kept, the person is asked again next time. */
+  const rememberRuns = (asks: ReadonlyArray<Ask>, { client }: Caller, { by, id }: Approved) => {
+    const runs = asks.flatMap(({ access, ran }) => ran === undefined ? [] : [{ access, ran }])
+    if (runs.length === 0) return Effect.void
+    return Clock.currentTimeMillis.pipe(
+      Effect.flatMap((now) =>
+        remembered.add(runs.map(({ access, ran }) => ({
+          id: `${id}-ran`,
+          rule: `allow: ${ruleFor(access) ?? ran.tool}`,
+          client,
+          at: new Date(now).toISOString(),
+          by,
+          ran,
+          approval: id
+        })))
+      ),
+      Effect.catch((error) => Effect.logWarning(`It will be asked about again: ${error.message}`))
+    )
   }
 
   /** The call as a dry run, before any secret is read. */
@@ -98,7 +124,7 @@ export const requireApproval = Effect.gen(function*() {
       preview: yield* previewOf(facts),
       secrets
     })
-    const { by, id, rule } = yield* approvals.require({
+    const approved = yield* approvals.require({
       callId: call.callId,
       caller: call.caller,
       what: `run tool ${location.id}`,
@@ -115,6 +141,7 @@ export const requireApproval = Effect.gen(function*() {
         ...(within.length === 0 ? [] : [within.map(({ tool }) => tool)])
       ]))
     })
-    return { rule, approval: { id, by } }
+    yield* rememberRuns(asks, call.caller, approved)
+    return { rule: approved.rule, approval: { id: approved.id, by: approved.by } }
   })
 })

@@ -17,7 +17,7 @@ import { PermissionRules } from "../../services/permission/PermissionRules.ts"
 import { profileRule } from "../../services/permission/profile/Profile.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import type { RuleQuery } from "../../services/permission/rule/matchRule.ts"
-import { showRule } from "../../services/permission/rule/Rule.ts"
+import { type Rule, showRule } from "../../services/permission/rule/Rule.ts"
 import type { FoundRule, PlacedRule } from "../../services/permission/rule/RuleIndex.ts"
 import { ChildProcesses } from "../../services/process/ChildProcesses.ts"
 import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
@@ -26,6 +26,7 @@ import { Workspace } from "../../services/workspace/Workspace.ts"
 import { makeProfileOf } from "./profile/callerProfile.ts"
 import { requireListed } from "./profile/requireListed.ts"
 import { accessesOf, queryOf } from "./ruleQuery.ts"
+import { noveltyOf } from "./runNovelty.ts"
 import { makeSettle } from "./settleAsks.ts"
 import {
   asItsTool,
@@ -58,6 +59,13 @@ export const strictest = (found: ReadonlyArray<FoundRule>): FoundRule | undefine
   return best
 }
 
+const novel = ({ when }: Rule): string =>
+  when === undefined
+    ? ""
+    : when.includes("changed")
+    ? ", and nobody has agreed to it as it is now; it is asked again if it changes"
+    : ", and nobody has agreed yet that this caller runs it here"
+
 /** What a rule says about an access. */
 export const verdictOf = (found: FoundRule, access: Access, confined = false): Verdict => {
   const { rule } = found
@@ -77,7 +85,7 @@ export const verdictOf = (found: FoundRule, access: Access, confined = false): V
       return {
         _tag: "Ask",
         rule: name,
-        reason: `the rule "${shown(found)}" is about it${unclear}${why}`,
+        reason: `the rule "${shown(found)}" is about it${unclear}${novel(rule)}${why}`,
         ...(offer === undefined || found.match === "perhaps" ? {} : { offer: `allow: ${offer}` })
       }
     }
@@ -170,7 +178,8 @@ export const makeJudge = Effect.gen(function*() {
       for (const { found, narrows } of spoken) {
         const one = strictest(found)
         if (one === undefined) continue
-        byAccepted ||= !narrows
+        // A rule about what is new only makes things stricter: it opens nothing that the default denies.
+        byAccepted ||= !narrows && found.some(({ rule }) => rule.when === undefined)
         if (best === undefined || strictness(one) > strictness(best)) best = one
       }
       const own = byAccepted ? undefined : shippedDefault(action, access, around)
@@ -210,7 +219,10 @@ export const make = Effect.gen(function*() {
     if (unusable !== undefined && !alwaysPossible.has(action._tag)) return yield* unusableRules(action, unusable)
     if (profile !== undefined) yield* requireListed(profile, action)
     const accesses = accessesOf(action)
-    const query = queryOf(caller, action, accesses, around.root)
+    const run = sources.some(({ rules: { hasWhen } }) => hasWhen)
+      ? noveltyOf(yield* remembered.current, caller, action)
+      : undefined
+    const query = { ...queryOf(caller, action, accesses, around.root), ...run }
     const rules = new Set<string>(profile === undefined ? [] : [profileRule(profile.name)])
     const asks: Array<Ask> = []
     for (const access of accesses) {
@@ -218,7 +230,9 @@ export const make = Effect.gen(function*() {
       const verdict = Effect.isEffect(decided) ? yield* decided : decided
       if (verdict._tag === "Deny") return yield* refused(action, verdict)
       if (verdict !== asItsTool) rules.add(verdict.rule)
-      if (verdict._tag === "Ask") asks.push(askOf(verdict, access))
+      if (verdict._tag !== "Ask") continue
+      const ask = askOf(verdict, access)
+      asks.push(run === undefined || access._tag !== "Tool" ? ask : { ...ask, ran: run.ran })
     }
     const rule = [...rules].slice(0, 5).join(", ")
     if (asks.length === 0) return { rule, asks } satisfies Decision as Decision

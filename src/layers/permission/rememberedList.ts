@@ -1,12 +1,14 @@
 // How a list of remembered rules changes, in every backend.
 import type { RememberedRule } from "../../services/permission/RememberedRules.ts"
 
-/** A rule with a known id replaces that one. */
+/** A rule with a known id replaces that one, and what has been run replaces what was run before. */
 export const withAdded = (
   known: ReadonlyArray<RememberedRule>,
   added: ReadonlyArray<RememberedRule>
 ): ReadonlyArray<RememberedRule> => {
-  const byId = new Map(known.map((rule) => [rule.id, rule]))
+  const isReplaced = ({ client, ran }: RememberedRule): boolean =>
+    ran !== undefined && added.some((rule) => rule.client === client && rule.ran?.tool === ran.tool)
+  const byId = new Map(known.filter((rule) => !isReplaced(rule)).map((rule) => [rule.id, rule]))
   for (const rule of added) {
     byId.delete(rule.id)
     byId.set(rule.id, rule)

@@ -19,8 +19,8 @@ interface Settled {
   readonly never: { readonly rule: FoundRule; readonly access: Access } | undefined
 }
 
-const appliesTo = ({ client, session }: RememberedRule, caller: Caller): boolean =>
-  client === caller.client && (session === undefined || session === caller.session)
+const appliesTo = ({ client, ran, session }: RememberedRule, caller: Caller): boolean =>
+  ran === undefined && client === caller.client && (session === undefined || session === caller.session)
 
 export const makeSettle = (context: RuleContext) => {
   const parsed = new BoundedMap<string, Rule | undefined>(10_000)

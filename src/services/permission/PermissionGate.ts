@@ -5,6 +5,7 @@ import type { Caller } from "../call/Caller.ts"
 import type { Access } from "../capability/Access.ts"
 import { FailedLink } from "../error/KiwiError.ts"
 import type { Action } from "./Action.ts"
+import type { RememberedRule } from "./RememberedRules.ts"
 
 /** A rule denies this action to this caller. */
 export class PermissionDenied extends Schema.TaggedError<PermissionDenied>()("PermissionDenied", {
@@ -43,6 +44,8 @@ export interface Ask {
    * one call can be allowed.
    */
   readonly offer?: string
+  /** What the caller will have run once the person has agreed: see `RememberedRule`. */
+  readonly ran?: NonNullable<RememberedRule["ran"]>
 }
 
 /** A question that an earlier answer of the person settled. */

@@ -17,6 +17,11 @@ export const RememberedRule = Schema.Struct({
   by: Schema.String,
   /** Names of the rules that had asked: it settles the questions of no other. Absent: of all. */
   answers: Schema.optionalKey(Schema.Array(Schema.String)),
+  /**
+   * It settles nothing: it is what the client may have run, with the person's agreement. `print` stands for its whole
+   * chain and its signers. Rules with `when` compare with the latest of each tool.
+   */
+  ran: Schema.optionalKey(Schema.Struct({ tool: Schema.String, print: Schema.String })),
   /** The request that was answered. */
   approval: Schema.String
 })

@@ -24,9 +24,9 @@ const rulesTable = ({ remembered, rules }: ListedRules, paint: Paint): string =>
       paint.bold(safeLine(rule, 400)),
       reason === undefined ? "" : paint.dim(safeLine(reason, 300))
     ]),
-    ...remembered.map(({ at, by, client, id, rule, session }) => [
+    ...remembered.map(({ at, by, client, id, ran, rule, session }) => [
       id,
-      paint.bold(safeLine(rule, 400)),
+      paint.bold(safeLine(ran === undefined ? rule : `has run: ${rule.replace("allow: ", "")}`, 400)),
       paint.dim(safeLine(`for ${client}${session === undefined ? "" : ", this session"}: ${by}, ${at}`, 300))
     ])
   ])

@@ -29,6 +29,8 @@ export interface Rule {
   readonly signer: ReadonlyArray<string> | undefined
   /** Digests of the tool or its chain. */
   readonly digest: ReadonlyArray<string> | undefined
+  /** Only for such runs of a tool. Undefined: for all. */
+  readonly when: ReadonlyArray<RunNovelty> | undefined
   /** For the person who is asked, or whose agent is refused. */
   readonly reason: string | undefined
 }
@@ -48,6 +50,13 @@ export const actionNames = [
   "change-locks"
 ] as const
 export type ActionName = typeof actionNames[number]
+
+/**
+ * `first-run`: no person has agreed yet that the caller runs the tool in this project. `changed`: what they agreed to last
+ * was another version, or signed by somebody else; or nothing, so that there is nothing to compare with.
+ */
+export const runNovelties = ["first-run", "changed"] as const
+export type RunNovelty = typeof runNovelties[number]
 
 const oneOrMany = <S extends Schema.ConstraintDecoder<string>>(item: S) =>
   Schema.Union([item, Schema.NonEmptyArray(item)]).annotate({ message: "must be one or a list of them" })
@@ -75,6 +84,7 @@ export const RuleEntry = Schema.Struct({
   tier: Schema.optionalKey(oneOrMany(Schema.Literals(["project", "user", "system"]))),
   signer: Schema.optionalKey(Patterns),
   digest: Schema.optionalKey(oneOrMany(Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/)))),
+  when: Schema.optionalKey(oneOrMany(Schema.Literals(runNovelties))),
   reason: Schema.optionalKey(Schema.String.check(Schema.isMaxLength(300)))
 })
 export type RuleEntry = typeof RuleEntry.Type
@@ -205,6 +215,15 @@ export const makeRule = (entry: RuleEntry, context: RuleContext): Result.Result<
     ) {
       return yield* Result.fail({ key: "parameters", issue: "must be in a rule about a tool itself" })
     }
+    if (
+      entry.when !== undefined &&
+      (outcome !== "ask" || target.capability !== undefined || target.scopes !== undefined)
+    ) {
+      return yield* Result.fail({
+        key: "when",
+        issue: "must be in a rule that asks about tools: deploy, github/* or *"
+      })
+    }
     return {
       outcome,
       subject: showSubject(line, target, entry),
@@ -215,6 +234,7 @@ export const makeRule = (entry: RuleEntry, context: RuleContext): Result.Result<
       tier: listOf<"project" | "user" | "system">(entry.tier),
       signer: listOf<string>(entry.signer),
       digest: listOf<string>(entry.digest),
+      when: listOf<RunNovelty>(entry.when),
       reason: entry.reason
     }
   })
@@ -228,7 +248,7 @@ export const parseRuleLine = (text: string, context: RuleContext = {}): Result.R
 
 /** "allow: fs.write(src/**)", with its conditions in brackets. Author's words: escape it for a person. */
 export const showRule = (rule: Rule): string => {
-  const conditions = (["caller", "action", "tier", "signer", "digest"] as const).flatMap((key) => {
+  const conditions = (["caller", "action", "tier", "signer", "digest", "when"] as const).flatMap((key) => {
     const values = rule[key]
     return values === undefined ? [] : [`${key} ${values.join(" or ")}`]
   })

@@ -82,12 +82,15 @@ const words = (texts: ReadonlyArray<string>): ReadonlySet<string> =>
 
 export class RuleIndex {
   readonly rules: ReadonlyArray<PlacedRule>
+  /** Whether a rule is about what is new: only then somebody has to find out. */
+  readonly hasWhen: boolean
   readonly #byKey = new Map<string, Array<PlacedRule>>()
   readonly #commands: Array<PlacedRule> = []
   readonly #hasAbsolute: boolean
 
   constructor(rules: ReadonlyArray<PlacedRule>) {
     this.rules = rules
+    this.hasWhen = rules.some(({ rule }) => rule.when !== undefined)
     let hasAbsolute = false
     for (const placed of rules) {
       for (const key of new Set(keysOfRule(placed.rule))) {

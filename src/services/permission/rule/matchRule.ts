@@ -8,7 +8,7 @@ import type { Tier } from "../../item/ItemId.ts"
 import { guardedRead, namesGuarded } from "../guardedPaths.ts"
 import { matchesHost } from "./hostPattern.ts"
 import { foldName, literalPrefix, matchesName, matchesSegments, type PathPattern, segmentsOf } from "./pathPattern.ts"
-import type { ActionName, Rule } from "./Rule.ts"
+import type { ActionName, Rule, RunNovelty } from "./Rule.ts"
 import type { ScopedKind } from "./ruleSubject.ts"
 import { kindOfCapability, scopedKinds, speaksAbout } from "./ruleSubject.ts"
 
@@ -34,6 +34,8 @@ export interface RuleQuery {
   readonly foremost: ScopedKind | undefined
   /** The real path of the project's root. */
   readonly root: string
+  /** Of a run: what is new about it. Undefined: not known, so that a rule about it holds. */
+  readonly novelty?: ReadonlyArray<RunNovelty>
 }
 
 export const foremostOf = (accesses: ReadonlyArray<Access>): ScopedKind | undefined =>
@@ -147,6 +149,9 @@ const matchesScopes = ({ outcome, scopes }: Rule, access: Access, { root }: Rule
   }
 }
 
+const isNew = (when: ReadonlyArray<RunNovelty>, { action, novelty }: RuleQuery, { _tag }: Access): boolean =>
+  _tag === "Tool" && action === "run" && (novelty === undefined || when.some((one) => novelty.includes(one)))
+
 /** Whether the rule is about this access in this query, whatever its `parameters` say. */
 export const matchRule = (rule: Rule, query: RuleQuery, access: Access): Match => {
   const { capability, outcome, scopes, tool } = rule
@@ -158,7 +163,7 @@ export const matchRule = (rule: Rule, query: RuleQuery, access: Access): Match =
     : scopes === undefined
     ? access._tag === "Tool"
     : access._tag === query.foremost
-  if (!about || !holdsFor(rule, query)) return "no"
+  if (!about || (rule.when !== undefined && !isNew(rule.when, query, access)) || !holdsFor(rule, query)) return "no"
   return scopes === undefined ? "yes" : matchesScopes(rule, access, query)
 }
 

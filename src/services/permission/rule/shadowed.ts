@@ -26,8 +26,8 @@ const isWithin = (inner: PathPattern, outer: PathPattern, restricts: boolean): b
     : inner.folded.join("/") === outer.folded.join("/")
 }
 
-const conditions = ({ action, caller, digest, parameters, signer, tier }: Rule): string =>
-  JSON.stringify([action, caller, digest, parameters, signer, tier])
+const conditions = ({ action, caller, digest, parameters, signer, tier, when }: Rule): string =>
+  JSON.stringify([action, caller, digest, parameters, signer, tier, when])
 
 const isUnconditional = (rule: Rule): boolean => conditions(rule) === conditions({ ...rule, ...none })
 
@@ -37,7 +37,8 @@ const none = {
   digest: undefined,
   parameters: undefined,
   signer: undefined,
-  tier: undefined
+  tier: undefined,
+  when: undefined
 }
 
 /** Whether `by` is about everything that `rule` is about. */
