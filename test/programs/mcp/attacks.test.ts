@@ -155,10 +155,19 @@ describe.each(families.filter(([file]) => !bySteps.includes(file)))("%s", (_, fa
 describe("approvals.yaml", () => {
   it.effect("none of it gets through", () => {
     const family = familyOf("approvals.yaml")
-    return each(family, ({ steps }) =>
+    const restore = (world: World) => {
+      const { files = {}, own = {}, rules = "" } = family.world
+      for (const [path, text] of Object.entries(files)) fs.writeFileSync(join(world.project, path), text)
+      for (const [path, text] of Object.entries(own)) fs.writeFileSync(join(world.project, ".ai/tools", path), text)
+      fs.writeFileSync(join(world.userSpace, "config/permissions.yaml"), rules)
+      return world.use(signAll)
+    }
+    return Effect.flatMap(prepare(family), (world) => each(family, ({ name, steps }) =>
       Effect.gen(function*() {
-        const world = yield* prepare(family)
-        let call = yield* world.connect()
+        yield* restore(world)
+        // Answers are kept by client.
+        const client = name.replaceAll(/[^a-z]/g, "-").slice(0, 40)
+        let call = yield* world.connect(client)
         let waiting: string | undefined
         let person = "no"
         for (const [index, step] of steps.entries()) {
@@ -166,7 +175,7 @@ describe("approvals.yaml", () => {
           if (step.call !== undefined) {
             person = step.person ?? person
             world.answerWith(() => person)
-            const run = step.client === undefined ? call : yield* world.connect(step.client)
+            const run = step.client === undefined ? call : yield* world.connect(`${step.client}-${client}`)
             const [before, entries] = [snapshot(world), yield* count(world)]
             world.requests.length = 0
             const fiber = yield* Effect.forkChild(run(step.call[0], step.call[1], step.dry === true))
@@ -189,14 +198,14 @@ describe("approvals.yaml", () => {
           } else if (step.after !== undefined) yield* TestClock.adjust(step.after)
           else if (step.rules !== undefined) {
             fs.writeFileSync(join(world.userSpace, "config/permissions.yaml"), step.rules)
-          } else if (step.connect !== undefined) call = yield* world.connect(step.connect)
+          } else if (step.connect !== undefined) call = yield* world.connect(client)
           else if (step.put !== undefined) fs.writeFileSync(join(world.project, step.put), step.text)
           else if (step.sign !== undefined) {
             fs.writeFileSync(join(world.project, ".ai/tools", step.sign), step.text)
             yield* world.use(signAll)
           }
         }
-      }))
+      })))
   }, 120_000)
 })
 
