@@ -1,4 +1,4 @@
-// What people do with coding agents, through the whole stack: each call is decided as they would expect, and done.
+// What people do with coding agents, through the whole stack: each call is decided as they would expect. Programs do not run.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
@@ -73,6 +73,7 @@ describe("people", () => {
         const [mine, theirs] = [toolsOf(own), toolsOf(foreign)]
         const world = yield* agentWorld({
           files,
+          runs: false,
           network: () => Effect.succeed({ body: "text" }),
           ...(mine === undefined ? {} : { own: mine }),
           ...(theirs === undefined ? {} : { foreign: theirs }),

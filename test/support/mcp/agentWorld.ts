@@ -16,6 +16,7 @@ import * as LongCalls from "../../../src/programs/mcp/longCalls.ts"
 import { AuditLog } from "../../../src/services/audit/AuditLog.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import { ChildProcesses } from "../../../src/services/process/ChildProcesses.ts"
+import type { Isolation } from "../../../src/services/sandbox/Isolation.ts"
 import { SignerTrust } from "../../../src/services/trust/SignerTrust.ts"
 import { questionText } from "../questionText.ts"
 import { realProject } from "../realProject.ts"
@@ -34,6 +35,8 @@ export interface AgentWorldOptions {
   readonly settings?: string
   /** Whether there is an engine for `sandboxed`. Default: true. */
   readonly sandboxed?: boolean
+  /** Whether programs run. Otherwise each succeeds, and does nothing. Default: true. */
+  readonly runs?: boolean
   readonly network?: OutboundMemory.Answerer
   readonly client?: string
   /** Default: `session` where that is offered, otherwise `once`. */
@@ -74,6 +77,19 @@ const unconfined = Layer.effect(
     }))
 ).pipe(Layer.provide(ChildProcessesNode.layer))
 
+const idle = (levels: ReadonlyArray<Isolation>) =>
+  Layer.succeed(
+    ChildProcesses,
+    ChildProcesses.of({ levels: new Set(levels), run: () => Effect.succeed({ code: 0, signal: null }) })
+  )
+
+const enginesOf = ({ runs, sandboxed }: AgentWorldOptions) =>
+  runs === false
+    ? idle(sandboxed === false ? ["trusted", "standard"] : ["trusted", "standard", "sandboxed", "restricted"])
+    : sandboxed === false
+    ? ChildProcessesNode.layer
+    : unconfined
+
 const preferred: Answering = (choices) => choices.includes("session") ? "session" : "once"
 
 export const agentWorld = Effect.fnUntraced(function*(options: AgentWorldOptions = {}) {
@@ -92,7 +108,7 @@ export const agentWorld = Effect.fnUntraced(function*(options: AgentWorldOptions
     home: real.home,
     userSpace,
     replace: Layer.merge(
-      options.sandboxed === false ? ChildProcessesNode.layer : unconfined,
+      enginesOf(options),
       options.network === undefined ? OutboundMemory.layer : OutboundMemory.layerWith(options.network)
     )
   }))
