@@ -12,12 +12,12 @@ import { ApprovalStore } from "../../../src/services/approval/ApprovalStore.ts"
 import { AuditLog } from "../../../src/services/audit/AuditLog.ts"
 import type { Token } from "../../../src/services/capability/CapabilityTokens.ts"
 import { CapabilityTokens } from "../../../src/services/capability/CapabilityTokens.ts"
-import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import { codeOf, innermost } from "../../../src/services/error/KiwiError.ts"
-import { type AgentWorld, type AgentWorldOptions, agentWorld, auditOf } from "../../support/mcp/agentWorld.ts"
-import { agree } from "../../support/trustWorld.ts"
+import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import { answerIt } from "../../layers/approval/ApprovalStore.contract.ts"
 import { call as callProxy } from "../../layers/proxy/calls.ts"
+import { type AgentWorld, agentWorld, type AgentWorldOptions, auditOf } from "../../support/mcp/agentWorld.ts"
+import { agree } from "../../support/trustWorld.ts"
 
 const folder = new URL("../../attacks/calls/", import.meta.url)
 const canary = "canary-7d1f"
@@ -162,50 +162,51 @@ describe("approvals.yaml", () => {
       fs.writeFileSync(join(world.userSpace, "config/permissions.yaml"), rules)
       return world.use(signAll)
     }
-    return Effect.flatMap(prepare(family), (world) => each(family, ({ name, steps }) =>
-      Effect.gen(function*() {
-        yield* restore(world)
-        // Answers are kept by client.
-        const client = name.replaceAll(/[^a-z]/g, "-").slice(0, 40)
-        let call = yield* world.connect(client)
-        let waiting: string | undefined
-        let person = "no"
-        for (const [index, step] of steps.entries()) {
-          const isLast = index === steps.length - 1
-          if (step.call !== undefined) {
-            person = step.person ?? person
-            world.answerWith(() => person)
-            const run = step.client === undefined ? call : yield* world.connect(`${step.client}-${client}`)
-            const [before, entries] = [snapshot(world), yield* count(world)]
-            world.requests.length = 0
-            const fiber = yield* Effect.forkChild(run(step.call[0], step.call[1], step.dry === true))
-            const answer = yield* Fiber.join(fiber)
-            const code = answer.error?.code ?? answer.status
-            if (process.env["KIWI_SHOW"]) console.log(`${code}\t${isLast}\t${answer.error?.message}`)
-            waiting = answer.approval_id ?? waiting
-            if (step.expect !== "any") assert.strictEqual(code, step.expect, JSON.stringify(answer))
-            if (!isLast) continue
-            assert.notStrictEqual(code, "success")
-            assert.deepStrictEqual(snapshot(world), before)
-            assert.isEmpty(world.requests)
-            yield* checkAudit(world, entries, code)
-          } else if (step.approve !== undefined) {
-            const answering = world.use(
-              Effect.flatMap(ApprovalStore, (store) => answerIt(store, waiting!, step.approve))
-            )
-            if (step.refused === true) yield* Effect.flip(answering as Effect.Effect<void, unknown>)
-            else yield* answering
-          } else if (step.after !== undefined) yield* TestClock.adjust(step.after)
-          else if (step.rules !== undefined) {
-            fs.writeFileSync(join(world.userSpace, "config/permissions.yaml"), step.rules)
-          } else if (step.connect !== undefined) call = yield* world.connect(client)
-          else if (step.put !== undefined) fs.writeFileSync(join(world.project, step.put), step.text)
-          else if (step.sign !== undefined) {
-            fs.writeFileSync(join(world.project, ".ai/tools", step.sign), step.text)
-            yield* world.use(signAll)
+    return Effect.flatMap(prepare(family), (world) =>
+      each(family, ({ name, steps }) =>
+        Effect.gen(function*() {
+          yield* restore(world)
+          // Answers are kept by client.
+          const client = name.replaceAll(/[^a-z]/g, "-").slice(0, 40)
+          let call = yield* world.connect(client)
+          let waiting: string | undefined
+          let person = "no"
+          for (const [index, step] of steps.entries()) {
+            const isLast = index === steps.length - 1
+            if (step.call !== undefined) {
+              person = step.person ?? person
+              world.answerWith(() => person)
+              const run = step.client === undefined ? call : yield* world.connect(`${step.client}-${client}`)
+              const [before, entries] = [snapshot(world), yield* count(world)]
+              world.requests.length = 0
+              const fiber = yield* Effect.forkChild(run(step.call[0], step.call[1], step.dry === true))
+              const answer = yield* Fiber.join(fiber)
+              const code = answer.error?.code ?? answer.status
+              if (process.env["KIWI_SHOW"]) console.log(`${code}\t${isLast}\t${answer.error?.message}`)
+              waiting = answer.approval_id ?? waiting
+              if (step.expect !== "any") assert.strictEqual(code, step.expect, JSON.stringify(answer))
+              if (!isLast) continue
+              assert.notStrictEqual(code, "success")
+              assert.deepStrictEqual(snapshot(world), before)
+              assert.isEmpty(world.requests)
+              yield* checkAudit(world, entries, code)
+            } else if (step.approve !== undefined) {
+              const answering = world.use(
+                Effect.flatMap(ApprovalStore, (store) => answerIt(store, waiting!, step.approve))
+              )
+              if (step.refused === true) yield* Effect.flip(answering as Effect.Effect<void, unknown>)
+              else yield* answering
+            } else if (step.after !== undefined) yield* TestClock.adjust(step.after)
+            else if (step.rules !== undefined) {
+              fs.writeFileSync(join(world.userSpace, "config/permissions.yaml"), step.rules)
+            } else if (step.connect !== undefined) call = yield* world.connect(client)
+            else if (step.put !== undefined) fs.writeFileSync(join(world.project, step.put), step.text)
+            else if (step.sign !== undefined) {
+              fs.writeFileSync(join(world.project, ".ai/tools", step.sign), step.text)
+              yield* world.use(signAll)
+            }
           }
-        }
-      })))
+        })))
   }, 120_000)
 })
 
@@ -245,7 +246,10 @@ describe("tokens.yaml", () => {
           const tokens = yield* CapabilityTokens
           const mint = (thread: string, allow: any) =>
             tokens.mint({ thread, directive: "d", grants: { allow, deny: one.denies ?? [] } })
-          let [thread, token] = ["t", yield* mint("t", one.parent ?? one.grants)] as [string | undefined, Token | undefined]
+          let [thread, token] = ["t", yield* mint("t", one.parent ?? one.grants)] as [
+            string | undefined,
+            Token | undefined
+          ]
           const { jti } = yield* tokens.verify(token!, { thread: "t" })
           if (one.child !== undefined) {
             const request = {
@@ -274,7 +278,7 @@ describe("tokens.yaml", () => {
         return Effect.gen(function*() {
           const [before, entries] = [snapshot(world), yield* count(world)]
           world.requests.length = 0
-          const error = innermost((yield* Effect.flip(world.use(whole) as Effect.Effect<unknown, any>)))
+          const error = innermost(yield* Effect.flip(world.use(whole) as Effect.Effect<unknown, any>))
           if (process.env["KIWI_SHOW"]) console.log(`${error._tag}\t${one.name}\t${error.message}`)
           if (one.expect !== "any") assert.strictEqual(error._tag, one.expect, error.message)
           assert.deepStrictEqual(snapshot(world), before)

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import { parse } from "yaml"
-import { type AgentWorldOptions, agentWorld } from "../../support/mcp/agentWorld.ts"
+import { agentWorld, type AgentWorldOptions } from "../../support/mcp/agentWorld.ts"
 
 interface Story {
   readonly name: string
@@ -60,7 +60,9 @@ const toolOf = (text: string): string => {
 }
 
 const toolsOf = (tools: Readonly<Record<string, string>> | undefined) =>
-  tools === undefined ? undefined : Object.fromEntries(Object.entries(tools).map(([path, text]) => [path, toolOf(text)]))
+  tools === undefined
+    ? undefined
+    : Object.fromEntries(Object.entries(tools).map(([path, text]) => [path, toolOf(text)]))
 
 describe("people", () => {
   it("do enough", () => {

@@ -166,7 +166,9 @@ export const agentWorld = Effect.fnUntraced(function*(options: AgentWorldOptions
           clientCapabilities: new McpSchema.ClientCapabilities({ elicitation: { form: {} } })
         }),
         Effect.provideContext(services),
-        Effect.map((result) => (result as McpSchema.CallToolResult).structuredContent as unknown as Answered)
+        Effect.map((result) =>
+          (result as McpSchema.CallToolResult).structuredContent as unknown as Answered
+        )
       ) as Effect.Effect<Answered>
     ))
   const call = yield* connect()
