@@ -39,7 +39,7 @@ const snapshot = ({ outside, project }: AgentWorld): ReadonlyArray<string> =>
       .map((entry) => ({ entry, path: join(entry.parentPath, entry.name) }))
       .filter(({ path }) => !path.includes("/.ai/") && !path.startsWith(`${project}/.git/`))
       .map(({ entry, path }) => `${path} ${entry.isFile() ? fs.readFileSync(path, "utf8") : entry.name}`)
-  ).sort()
+  ).toSorted()
 
 const prepare = Effect.fnUntraced(function*({ world: { git, links = {}, ...options } }: Family) {
   const requests: Array<string> = []
@@ -141,9 +141,9 @@ const checkLog = (world: World) =>
 
 const familyOf = (name: string): Family => families.find(([file]) => file === name)![1]
 
-const bySteps = ["approvals.yaml", "tokens.yaml"]
+const bySteps = new Set(["approvals.yaml", "tokens.yaml"])
 
-describe.each(families.filter(([file]) => !bySteps.includes(file)))("%s", (_, family) => {
+describe.each(families.filter(([file]) => !bySteps.has(file)))("%s", (_, family) => {
   it.effect("none of it gets through", () =>
     Effect.gen(function*() {
       const world = yield* prepare(family)
@@ -292,7 +292,7 @@ describe("tokens.yaml", () => {
 })
 
 it("there are enough of them, and each is another", () => {
-  const all = families.flatMap(([, { cases }]) => cases.map(({ name, ...one }) => JSON.stringify(one)))
+  const all = families.flatMap(([, { cases }]) => cases.map((one) => JSON.stringify({ ...one, name: "" })))
   assert.isAtLeast(all.length, 200)
   assert.strictEqual(new Set(all).size, all.length)
 })

@@ -109,7 +109,7 @@ describe("a working day", () => {
   it.effect("asks at most ten questions in a sandbox, and refuses nothing", () =>
     Effect.gen(function*() {
       const { answers, asked, audit, git } = yield* day
-      const questions = answers.flatMap(({ call, questions }) => questions.map((one) => `${shown(call)}\n${one}`))
+      const questions = answers.flatMap((one) => one.questions.map((text) => `${shown(one.call)}\n${text}`))
       const refused = answers.filter(({ answer }) => answer.status !== "success")
       assert.deepStrictEqual(refused.map(({ answer, call }) => [shown(call), answer.error]), [])
       assert.isAtMost(asked.length, 10, questions.join("\n\n"))
