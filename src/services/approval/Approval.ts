@@ -94,7 +94,8 @@ const isInTime = ({ answered, at, until }: Approval, now: number): boolean =>
 const isSameCaller = (a: Pick<Caller, "surface" | "client">, b: Caller): boolean =>
   a.surface === b.surface && a.client === b.client
 
-const askKey = ({ access, rule }: AskedAccess): string => JSON.stringify([access, rule])
+/** A rule is named by its line: what it says is in the reason. */
+const askKey = ({ access, reason, rule }: AskedAccess): string => JSON.stringify([access, rule, reason])
 
 /** Whether everything that is asked now was shown then. If the rules changed since, the person is asked anew. */
 const covers = (shown: Approval, asks: ReadonlyArray<AskedAccess>): boolean => {

@@ -1,10 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import * as fs from "node:fs"
 import { parse } from "yaml"
+import type { Decision, PermissionDenied } from "../../../src/services/permission/PermissionGate.ts"
+import { PermissionGate } from "../../../src/services/permission/PermissionGate.ts"
 import type { RememberedRule } from "../../../src/services/permission/RememberedRules.ts"
 import {
   decideIn,
+  layerGate,
   type Outcome,
   runOf,
   type SignerName,
@@ -13,7 +16,7 @@ import {
 } from "../../support/permissionWorld.ts"
 import { kernelOf, realProject } from "../../support/realProject.ts"
 import { trustProject } from "../../support/trustWorld.ts"
-import { call } from "../proxy/calls.ts"
+import { call, echo, entries, kernel } from "../proxy/calls.ts"
 
 interface Case {
   readonly name: string
@@ -66,6 +69,30 @@ for (const file of families) {
     }
   })
 }
+
+describe("every denied case", () => {
+  it.effect("is in the audit of a call, with its rule", () =>
+    Effect.gen(function*() {
+      const denied = families.flatMap((file) => casesOf(file)).filter(({ expect }) => expect === "deny")
+      let decided: Effect.Effect<Decision, PermissionDenied> = Effect.succeed({ rule: "", asks: [] })
+      const gate = PermissionGate.of({ decide: () => Effect.suspend(() => decided) })
+      yield* Effect.gen(function*() {
+        for (const { remembered = [], secret, ...one } of denied) {
+          const action = secret === undefined ? runOf(one) : useSecretOf(one, secret)
+          const rules = layerGate({ ...one, remembered: remembered.map((rule) => remember(rule)) })
+          const error = yield* Effect.flip(
+            Effect.provide(Effect.flatMap(PermissionGate, (real) => real.decide(someCaller, action)), rules)
+          )
+          decided = Effect.fail(error)
+          yield* Effect.flip(call("echo", { text: one.name }))
+          const last = (yield* entries).at(-1)
+          assert.deepInclude(last, { kind: "result", outcome: "denied", rule: error.rule }, one.name)
+        }
+      }).pipe(
+        Effect.provide(kernel({ project: { "tools/echo.yaml": echo }, replace: Layer.succeed(PermissionGate, gate) }))
+      )
+    }))
+})
 
 it("there are enough cases of each kind", () => {
   const all = families.flatMap((file) => casesOf(file).map(({ expect, name }) => ({ file, expect, name })))

@@ -48,7 +48,7 @@ const prepare = Effect.gen(function*() {
   return { ...real, outside }
 })
 
-const opened = (line: string): Effect.Effect<ReadonlyArray<Access> | undefined, any, any> =>
+const opened = (line: string) =>
   Effect.gen(function*() {
     const { commands, opaque } = readCommand(line, "bash")
     const [command, ...more] = commands
@@ -500,4 +500,4 @@ const snapshot = (root: string): ReadonlyArray<string> =>
     .map((entry) => {
       const path = join(entry.parentPath, entry.name)
       return `${path} ${entry.isFile() ? fs.readFileSync(path, "utf8") : ""}`
-    }).sort()
+    }).toSorted()

@@ -54,38 +54,36 @@ const foreign = {
   "team/team_changelog.yaml": teamTool("console.log(process.argv.slice(1).join(': '))", ["kind", "text"])
 }
 
-const day = (more: Parameters<typeof agentWorld>[0] = {}) =>
-  Effect.gen(function*() {
-    let polls = 0
-    const world = yield* agentWorld({
-      files,
-      foreign,
-      network: ({ url }) =>
-        Effect.sync(() => ({
-          headers: { "content-type": "application/json" },
-          body: JSON.stringify(url.includes("/runs/") ? { status: ++polls < 40 ? "running" : "passed" } : { meter: 1 })
-        })),
-      ...more
-    })
-    const git = (...args: ReadonlyArray<string>) =>
-      execFileSync("git", args, { cwd: world.project, encoding: "utf8", env: { PATH: process.env["PATH"] } })
-    git("init", "-q", "-b", "main")
-    git("config", "user.name", "Ada")
-    git("config", "user.email", "ada@example.com")
-    git("add", "-A")
-    git("commit", "-qm", "Start")
-    const answers: Array<
-      { readonly call: Call; readonly answer: Answered; readonly questions: ReadonlyArray<string> }
-    > = []
-    for (const call of script.filter(([tool]) => more.sandboxed !== false || !tool.startsWith("team_"))) {
-      // A model needs a moment for each call.
-      yield* TestClock.adjust("1 second")
-      const before = world.asked.length
-      const answer = yield* world.call(...call)
-      answers.push({ call, answer, questions: world.asked.slice(before) })
-    }
-    return { ...world, answers, git, audit: yield* auditOf(world) }
+const day = Effect.gen(function*() {
+  let polls = 0
+  const world = yield* agentWorld({
+    files,
+    foreign,
+    network: ({ url }) =>
+      Effect.sync(() => ({
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(url.includes("/runs/") ? { status: ++polls < 40 ? "running" : "passed" } : { meter: 1 })
+      }))
   })
+  const git = (...args: ReadonlyArray<string>) =>
+    execFileSync("git", args, { cwd: world.project, encoding: "utf8", env: { PATH: process.env["PATH"] } })
+  git("init", "-q", "-b", "main")
+  git("config", "user.name", "Ada")
+  git("config", "user.email", "ada@example.com")
+  git("add", "-A")
+  git("commit", "-qm", "Start")
+  const answers: Array<
+    { readonly call: Call; readonly answer: Answered; readonly questions: ReadonlyArray<string> }
+  > = []
+  for (const call of script) {
+    // A model needs a moment for each call.
+    yield* TestClock.adjust("1 second")
+    const before = world.asked.length
+    const answer = yield* world.call(...call)
+    answers.push({ call, answer, questions: world.asked.slice(before) })
+  }
+  return { ...world, answers, git, audit: yield* auditOf(world) }
+})
 
 const shown = ([tool, parameters]: Call) => `${tool} ${JSON.stringify(parameters).slice(0, 120)}`
 
@@ -110,8 +108,8 @@ describe("a working day", () => {
 
   it.effect("asks at most ten questions in a sandbox, and refuses nothing", () =>
     Effect.gen(function*() {
-      const { answers, asked, audit, git } = yield* day()
-      const questions = answers.flatMap(({ call, questions }) => questions.map((one) => `${shown(call)}\n${one}`))
+      const { answers, asked, audit, git } = yield* day
+      const questions = answers.flatMap((one) => one.questions.map((text) => `${shown(one.call)}\n${text}`))
       const refused = answers.filter(({ answer }) => answer.status !== "success")
       assert.deepStrictEqual(refused.map(({ answer, call }) => [shown(call), answer.error]), [])
       assert.isAtMost(asked.length, 10, questions.join("\n\n"))
@@ -123,24 +121,4 @@ describe("a working day", () => {
       assert.lengthOf(git("log", "--format=%h", "HEAD").trim().split("\n"), 4)
       assert.lengthOf(audit.filter(({ kind }) => kind === "request"), 200 + asked.length)
     }), 120_000)
-
-  it.effect(
-    "asks only about commands that do more than read where they run without a sandbox",
-    () =>
-      Effect.gen(function*() {
-        const { answers, asked } = yield* day({
-          sandboxed: false,
-          settings: "isolation: {tools: {shell.run: standard}}\n"
-        })
-        const questions = answers.flatMap(({ call, questions }) => questions.map(() => shown(call)))
-        assert.deepStrictEqual(
-          answers.filter(({ answer }) => answer.status !== "success").map((
-            { call, answer }
-          ) => [shown(call), answer.error]),
-          []
-        )
-        assert.isAtMost(asked.length, 15, questions.join("\n"))
-      }),
-    120_000
-  )
 })

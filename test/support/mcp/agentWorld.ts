@@ -1,5 +1,6 @@
 // An agent's session with the real server over a real project: the MCP edge, the kernel on disk, its gate, limits, loop
 // guard, approvals and audit. Programs run unconfined in the project's folder, at every level of isolation.
+// oxlint-disable typescript/no-explicit-any -- a tool answers any JSON
 import { Context, Effect, Layer, Scope } from "effect"
 import { McpSchema } from "effect/ai"
 import * as fs from "node:fs"
@@ -14,6 +15,7 @@ import * as LongCalls from "../../../src/programs/mcp/longCalls.ts"
 import { AuditLog } from "../../../src/services/audit/AuditLog.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import { ChildProcesses } from "../../../src/services/process/ChildProcesses.ts"
+import type { Isolation } from "../../../src/services/sandbox/Isolation.ts"
 import { SignerTrust } from "../../../src/services/trust/SignerTrust.ts"
 import { questionText } from "../questionText.ts"
 import { realProject } from "../realProject.ts"
@@ -32,11 +34,16 @@ export interface AgentWorldOptions {
   readonly settings?: string
   /** Whether there is an engine for `sandboxed`. Default: true. */
   readonly sandboxed?: boolean
+  /** Whether programs run. Otherwise each succeeds, and does nothing. Default: true. */
+  readonly runs?: boolean
   readonly network?: OutboundMemory.Answerer
   readonly client?: string
-  /** The person's answer to a question. Default: `session` where that is offered, otherwise `once`. */
-  readonly answer?: (question: string, choices: ReadonlyArray<string>) => string
+  /** Default: `session` where that is offered, otherwise `once`. */
+  readonly answer?: Answering
 }
+
+/** A person's answer to a question. */
+export type Answering = (choices: ReadonlyArray<string>, question: string) => string
 
 export interface Answered {
   readonly status: string
@@ -50,9 +57,12 @@ export interface AgentWorld {
   readonly project: string
   /** A folder beside the project. */
   readonly outside: string
+  readonly userSpace: string
   /** The questions that the person was shown. */
   readonly asked: Array<string>
-  readonly call: (tool: string, parameters: object) => Effect.Effect<Answered>
+  readonly call: (tool: string, parameters: object, dryRun?: boolean) => Effect.Effect<Answered>
+  readonly connect: (client?: string) => Effect.Effect<AgentWorld["call"], unknown, Scope.Scope>
+  readonly answerWith: (answer: Answering) => void
   readonly use: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E>
 }
 
@@ -66,7 +76,20 @@ const unconfined = Layer.effect(
     }))
 ).pipe(Layer.provide(ChildProcessesNode.layer))
 
-const preferred = (choices: ReadonlyArray<string>) => choices.includes("session") ? "session" : "once"
+const idle = (levels: ReadonlyArray<Isolation>) =>
+  Layer.succeed(
+    ChildProcesses,
+    ChildProcesses.of({ levels: new Set(levels), run: () => Effect.succeed({ code: 0, signal: null }) })
+  )
+
+const enginesOf = ({ runs, sandboxed }: AgentWorldOptions) =>
+  runs === false
+    ? idle(sandboxed === false ? ["trusted", "standard"] : ["trusted", "standard", "sandboxed", "restricted"])
+    : sandboxed === false
+    ? ChildProcessesNode.layer
+    : unconfined
+
+const preferred: Answering = (choices) => choices.includes("session") ? "session" : "once"
 
 export const agentWorld = Effect.fnUntraced(function*(options: AgentWorldOptions = {}) {
   const real = yield* realProject(options.files ?? {})
@@ -84,7 +107,7 @@ export const agentWorld = Effect.fnUntraced(function*(options: AgentWorldOptions
     home: real.home,
     userSpace,
     replace: Layer.merge(
-      options.sandboxed === false ? ChildProcessesNode.layer : unconfined,
+      enginesOf(options),
       options.network === undefined ? OutboundMemory.layer : OutboundMemory.layerWith(options.network)
     )
   }))
@@ -116,45 +139,51 @@ export const agentWorld = Effect.fnUntraced(function*(options: AgentWorldOptions
   }
 
   const asked: Array<string> = []
-  const scope = yield* Effect.scope
-  const server = yield* Effect.provideContext(
-    Effect.flatMap(CallProject.make(project), (own) =>
-      Edge.make(
-        own,
-        { client: options.client ?? "agent", presence: { nobody: undefined, agent: undefined } },
-        LongCalls.make(),
-        Context.add(services, Scope.Scope, scope)
-      )),
-    services
-  )
+  let answer = options.answer ?? preferred
+  const server = Context.add(services, Scope.Scope, yield* Effect.scope)
   const elicit = (params: unknown) =>
     Effect.sync(() => {
       const question = questionText(params)
       asked.push(question)
-      const { agree } = (params as any).requestedSchema.properties
-      const choices: ReadonlyArray<string> = agree.enum ?? []
-      return {
-        action: "accept",
-        content: { agree: (options.answer ?? ((_, all) => preferred(all)))(question, choices) }
-      }
+      const choices: ReadonlyArray<string> = (params as any).requestedSchema.properties.agree.enum ?? []
+      return { action: "accept", content: { agree: answer(choices, question) } }
     })
-  const call = (tool: string, parameters: object) =>
-    server.call("execute", { item_id: tool, item_type: "tool", parameters }).pipe(
-      Effect.provideService(
-        McpSchema.McpServerClient,
-        McpSchema.McpServerClient.of(
-          { clientId: 0, getClient: Effect.succeed({ elicit }) } as never
+  /** A session of its own, as that of a client that has started its own server. */
+  const connect = (client = options.client ?? "agent") =>
+    Effect.provideContext(
+      Effect.flatMap(CallProject.make(project), (own) =>
+        Edge.make(own, { client, presence: { nobody: undefined, agent: undefined } }, LongCalls.make(), server)),
+      services
+    ).pipe(Effect.map((edge) => (tool: string, parameters: object, dry = false) =>
+      edge.call("execute", { item_id: tool, item_type: "tool", parameters, dry_run: dry }).pipe(
+        Effect.provideService(
+          McpSchema.McpServerClient,
+          McpSchema.McpServerClient.of({ clientId: 0, getClient: Effect.succeed({ elicit }) } as never)
+        ),
+        Effect.provideService(McpSchema.McpRequestContext, {
+          clientId: 0,
+          protocolVersion: "2025-11-25",
+          clientCapabilities: new McpSchema.ClientCapabilities({ elicitation: { form: {} } })
+        }),
+        Effect.provideContext(services),
+        Effect.map((result) =>
+          (result as McpSchema.CallToolResult).structuredContent as unknown as Answered
         )
-      ),
-      Effect.provideService(McpSchema.McpRequestContext, {
-        clientId: 0,
-        protocolVersion: "2025-11-25",
-        clientCapabilities: new McpSchema.ClientCapabilities({ elicitation: { form: {} } })
-      }),
-      Effect.provideContext(services),
-      Effect.map((result) => (result as McpSchema.CallToolResult).structuredContent as unknown as Answered)
-    ) as Effect.Effect<Answered>
-  const world: AgentWorld = { project, outside, asked, call, use }
+      ) as Effect.Effect<Answered>
+    ))
+  const call = yield* connect()
+  const world: AgentWorld = {
+    project,
+    outside,
+    userSpace,
+    asked,
+    call,
+    connect,
+    answerWith: (next) => {
+      answer = next
+    },
+    use
+  }
   return world
 })
 

@@ -33,7 +33,15 @@ const planned = Effect.fnUntraced(function*(input: AccessInput) {
     (error) => new BuiltinFailed({ tool: input.tool, issue: error.message, hint: "Correct the parameters of the call" })
   )
   const { body, headers, method, url } = yield* Effect.fromResult(plan)
-  return { url: new URL(url), method, headers, body: body?._tag === "Bytes" ? body.bytes : undefined }
+  const parsed = new URL(url)
+  if (parsed.protocol !== "http:" && parsed.protocol !== "https:") {
+    return yield* new BuiltinFailed({
+      tool: input.tool,
+      issue: `the scheme of its URL is ${parsed.protocol}`,
+      hint: "Only http and https are supported"
+    })
+  }
+  return { url: parsed, method, headers, body: body?._tag === "Bytes" ? body.bytes : undefined }
 })
 
 const publicOnly =

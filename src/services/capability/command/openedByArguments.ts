@@ -1,24 +1,9 @@
 // What a command opens because of its arguments, for programs of which that is all that they do. Only what is listed here
 // is known: one option, operand or subcommand more, and nothing is said about the command. So a program's other options
 // (`sed -i`, `find -exec`, `sort -o`), their abbreviations and whatever a later version adds are never taken for harmless.
+import type { ArgumentPath, ArgumentUse, ReadArguments } from "./ArgumentPath.ts"
 import { openedByGit } from "./openedByGit.ts"
 import type { SimpleCommand, Word } from "./SimpleCommand.ts"
-
-/**
- * `names`: what a file is, or which files a folder has, and where links lead. `names-below`: the same of everything below.
- * `content`: of a file. `tree`: the content of a file, or of all files below a folder, without following links.
- * `repository`: what git keeps of the folder. `make`: the file or folder is made.
- */
-export type ArgumentUse = "names" | "names-below" | "content" | "tree" | "repository" | "make"
-
-export interface ArgumentPath {
-  /** As written: relative to the folder in force. */
-  readonly path: string
-  readonly use: ArgumentUse
-}
-
-/** The paths among the words. Undefined if it is not known what the words mean. */
-export type ReadArguments = (words: ReadonlyArray<string>) => ReadonlyArray<ArgumentPath> | undefined
 
 /** What is opened by an argument is known for fixed words and programs that are found by name, without variables. */
 export const openedByArguments = (

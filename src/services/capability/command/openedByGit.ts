@@ -1,6 +1,6 @@
 // The git commands that only read a repository, with the options and revisions of which that is known. What a
 // repository's own files could make git start is looked at where the command runs.
-import type { ArgumentPath, ReadArguments } from "./openedByArguments.ts"
+import type { ArgumentPath, ReadArguments } from "./ArgumentPath.ts"
 
 /** No absolute path and no `..` as a name: git compares files outside the repository that it is given. No `:` either. */
 const operand = /^(?!-)(?!\/)(?!(?:.*\/)?\.\.(?:\/|$))[^:]+$/s

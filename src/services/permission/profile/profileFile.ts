@@ -3,9 +3,9 @@ import { Effect, Result, Schema } from "effect"
 import { decodeNode } from "../../workspace/controlFile.ts"
 import { ControlInvalid, maxControlBytes, parseControlYaml } from "../../workspace/controlYaml.ts"
 import type { ControlIssue, YamlNode } from "../../workspace/controlYaml.ts"
-import type { RuleContext } from "../rule/ruleSubject.ts"
 import type { LinedRule } from "../rule/ruleFile.ts"
 import { makeRules } from "../rule/ruleFile.ts"
+import type { RuleContext } from "../rule/ruleSubject.ts"
 import { isProfileName, ProfileEntry } from "./Profile.ts"
 
 const ProfileFile = Schema.Struct({ profiles: Schema.optionalKey(Schema.Record(Schema.String, ProfileEntry)) })
