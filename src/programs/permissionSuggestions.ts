@@ -2,10 +2,12 @@
 // answered. They are only proposed: adding them is an act of a person, who sees the difference.
 import { Clock, Effect, Result, Stream } from "effect"
 import { addRules, rulesOf } from "../layers/permission/editRuleFile.ts"
+import type { ApprovalRejected } from "../services/approval/ApprovalErrors.ts"
 import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 import type { AuditEntry } from "../services/audit/AuditEntry.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import type { Caller } from "../services/call/Caller.ts"
+import { codeOf } from "../services/error/KiwiError.ts"
 import { RememberedRules } from "../services/permission/RememberedRules.ts"
 import { makeRule, parseRuleLine, type RuleEntry, showRule } from "../services/permission/rule/Rule.ts"
 import { covers } from "../services/permission/rule/shadowed.ts"
@@ -38,6 +40,9 @@ export interface SuggestedRules {
 }
 
 const day = 24 * 60 * 60 * 1_000
+
+const rejection: ApprovalRejected["_tag"] = "ApprovalRejected"
+const saidNo = codeOf({ _tag: rejection })
 
 type ResultEntry = Extract<AuditEntry, { readonly kind: "result" }>
 
@@ -77,7 +82,7 @@ const readAsked = Effect.fnUntraced(function*(days: number) {
     const { approval, asked = [], at, error, subject } = entry
     const call: AskedCall = { item: subject.item, client, digest: subject.chain_digest, at, asked }
     const id = approval?.id ?? ""
-    if (asked.length > 0 && (error?.code === "APPROVAL_REJECTED" || rejected.has(id))) {
+    if (asked.length > 0 && (error?.code === saidNo || rejected.has(id))) {
       if (!refusedIds.has(id)) refused.push(call)
       refusedIds.add(id)
     } else if (asked.length > 0 && isAnswered(entry)) approved.push(call)

@@ -1,7 +1,8 @@
 // An agent's session with the real server over a real project: the MCP edge, the kernel on disk, its gate, limits, loop
 // guard, approvals and audit. Programs run unconfined in the project's folder, at every level of isolation.
 // oxlint-disable typescript/no-explicit-any -- a tool answers any JSON
-import { Context, Effect, Layer, Scope } from "effect"
+import { Effect, Layer } from "effect"
+import type { Scope } from "effect"
 import { McpSchema } from "effect/ai"
 import * as fs from "node:fs"
 import { dirname, join } from "node:path"
@@ -140,7 +141,7 @@ export const agentWorld = Effect.fnUntraced(function*(options: AgentWorldOptions
 
   const asked: Array<string> = []
   let answer = options.answer ?? preferred
-  const server = Context.add(services, Scope.Scope, yield* Effect.scope)
+  const server = yield* Effect.provideContext(Effect.context<Projects | Scope.Scope>(), services)
   const elicit = (params: unknown) =>
     Effect.sync(() => {
       const question = questionText(params)
