@@ -111,13 +111,17 @@ it("rules of a profile hold, and the audit names the profile and the rule", asyn
 
 describe.each(["legacy", "auto"] as const)("a person is asked about an exposed tool (%s)", (era) => {
   it("and their answer runs it once", async () => {
-    const asks = (answer: string) =>
-      world.connect({
+    const asks = async (answer: string) => {
+      const name = `${answer}-${era}`
+      const added = await world.run(["client", "add", name])
+      assert.strictEqual(added.code, 0, added.stderr)
+      return world.connect({
         project,
         era,
-        serve: ["--profile", "asking", "--client", `${answer}-${era}`],
+        serve: ["--profile", "asking", "--client", name],
         person: () => ({ action: "accept", content: { agree: answer } })
       })
+    }
     const once = await asks("once")
     const ran = dataOf(await once.client.callTool({ name: "add", arguments: { a: 1, b: 2 } }))
     assert.strictEqual(ran["status"], "success", JSON.stringify(ran))

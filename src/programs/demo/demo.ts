@@ -24,8 +24,8 @@ const Hits = Schema.Struct({
 })
 const Loaded = Schema.Struct({
   state: Schema.String,
-  signed_by: Schema.Struct({ key_id: Schema.String }),
-  item: Schema.Struct({ version: Schema.String, executor: Schema.String })
+  signed_by: Schema.String,
+  item: Schema.Struct({ version: Schema.String })
 })
 const Initialized = Schema.Struct({ trust: Schema.Literal("trusted"), signed: Schema.Array(Schema.String) })
 const Signed = Schema.Struct({ signed: Schema.Array(Schema.Struct({ id: Schema.String, digest: Schema.String })) })
@@ -141,7 +141,7 @@ const script = (join: (...parts: ReadonlyArray<string>) => string): ReadonlyArra
       yield* expect(state === "ok", () => `its state is ${state}`)
       return [
         said("load", args),
-        { who: "kiwi", text: `add ${item.version}, run by ${item.executor}, signed with your key ${signed_by.key_id}` }
+        { who: "kiwi", text: `add ${item.version}, signed by ${signed_by}` }
       ]
     })
   },
