@@ -7,6 +7,12 @@ import { environment, omissionsFile } from "./test/support/runFolder.ts"
 // none of them idle. Vitest itself would leave one of two idle.
 const maxWorkers = availableParallelism() + 1
 
+/** `npm test` runs a part of their random cases: `test/support/share.ts`. */
+const inPart = [
+  "test/services/capability/command/realShell.test.ts",
+  "test/layers/process/openedByCommand.test.ts"
+]
+
 // Unit and end-to-end tests side by side. The long ones, with hundreds of processes each, are `npm run test:long`.
 export default defineConfig({
   test: {
@@ -46,7 +52,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: "long",
-          include: ["test/long/**/*.test.ts"],
+          include: ["test/long/**/*.test.ts", ...inPart],
+          env: { KIWI_TEST_CASES: "all" },
           setupFiles: ["test/support/requireBuild.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000

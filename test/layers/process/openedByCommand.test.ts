@@ -10,6 +10,7 @@ import { type Access, showAccess } from "../../../src/services/capability/Access
 import { readCommand } from "../../../src/services/capability/command/readCommand.ts"
 import { shellWord } from "../../../src/services/text/shellWord.ts"
 import { kernelOf, realProject } from "../../support/realProject.ts"
+import { share } from "../../support/share.ts"
 
 const canary = "canary-7d1f"
 
@@ -431,7 +432,7 @@ const randomFrom = (seed: number) => () => {
   return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
 }
 
-const runs = Number(process.env["KIWI_COMMAND_RUNS"] ?? 1_000)
+const runs = share(3_000)
 
 describe("a random command that is known", () => {
   it.live("shows no secret, starts nothing and changes nothing but what it makes", () =>

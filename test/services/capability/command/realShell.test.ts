@@ -10,6 +10,7 @@ import {
   type Word
 } from "../../../../src/services/capability/command/SimpleCommand.ts"
 import { describeWith } from "../../../support/realParts.ts"
+import { share } from "../../../support/share.ts"
 import { temporary } from "../../../support/temporary.ts"
 import {
   programs,
@@ -92,31 +93,43 @@ describeWith(["bash"], "commands that real shells run", () => {
         yield* temporary,
         "bash",
         "bash",
-        times(6000, (i) => i % 3 === 0 ? randomCharacters(random) : randomText(random))
+        times(share(6000), (i) => i % 3 === 0 ? randomCharacters(random) : randomText(random))
       )
-      assert.isTrue(found.certain > 1000 && found.started > 800 && found.written > 100, JSON.stringify(found))
+      assert.isTrue(
+        found.certain > share(1000) && found.started > share(800) && found.written > share(100),
+        JSON.stringify(found)
+      )
     }))
 
   it.effect("are all listed: scripts in bash", () =>
     Effect.gen(function*() {
       const random = randomFrom(seed + 1)
-      const found = compare(yield* temporary, "bash", "bash", times(600, () => randomScript(random)))
-      assert.isTrue(found.certain > 400 && found.started > 800 && found.written > 300, JSON.stringify(found))
+      const found = compare(yield* temporary, "bash", "bash", times(share(600), () => randomScript(random)))
+      assert.isTrue(
+        found.certain > share(400) && found.started > share(800) && found.written > share(300),
+        JSON.stringify(found)
+      )
     }))
 
   it.effect("are all listed: pieces and scripts in sh", () =>
     Effect.gen(function*() {
       const random = randomFrom(seed + 2)
-      const texts = times(1000, () => random(10) > 0 ? randomText(random) : randomScript(random))
+      const texts = times(share(1000), () => random(10) > 0 ? randomText(random) : randomScript(random))
       const found = compare(yield* temporary, "sh", "sh", texts)
-      assert.isTrue(found.certain > 200 && found.started > 150 && found.written > 50, JSON.stringify(found))
+      assert.isTrue(
+        found.certain > share(150) && found.started > share(150) && found.written > share(50),
+        JSON.stringify(found)
+      )
     }))
 
   it.effect("get the words that were read, however they are written", () =>
     Effect.gen(function*() {
       for (const shell of ["bash", "sh"] as const) {
         const random = randomFrom(seed + 3)
-        const written = times(shell === "bash" ? 1000 : 400, () => times(1 + random(4), () => randomWord(random)))
+        const written = times(
+          share(shell === "bash" ? 1000 : 400),
+          () => times(1 + random(4), () => randomWord(random))
+        )
         const lines = written.map((words) => `a ${words.map((word) => writeWord(random, word, shell)).join("  ")} \n`)
         const read = lines.flatMap((line) => readCommand(line, shell).commands)
         assert.deepStrictEqual(read.map(({ words }) => words.map(({ text }) => text)), written)

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import { parse } from "yaml"
-import { agentWorld, type Answered, auditOf } from "../../support/mcp/agentWorld.ts"
+import { agentWorld, type Answered, auditOf } from "../support/mcp/agentWorld.ts"
 
 type Call = readonly [tool: string, parameters: Readonly<Record<string, string>>]
 
