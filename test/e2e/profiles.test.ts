@@ -45,6 +45,7 @@ describe.each([["stdio", "legacy"], ["stdio", "auto"], ["http", "auto"]] as cons
     assert.deepStrictEqual(tools.map(({ name }) => name), [...own, "add"])
     const ran = await client.callTool({ name: "add", arguments: { a: 1, b: 2 } })
     assert.deepInclude(dataOf(ran), { status: "success" })
+    assert.hasAllKeys(dataOf(ran)["metadata"], ["call_id"])
     assert.deepStrictEqual(dataOf(ran)["data"], (await execute("add", { a: 1, b: 2 })).data)
     const wrong = await client.callTool({ name: "add", arguments: { a: "one" } })
     assert.isTrue(wrong.isError)

@@ -40,13 +40,16 @@ const denied = ({ jti }: Claims, chain: Chain, missing: ReadonlyArray<string>, h
     chain: chainIds(chain.links)
   })
 
+/** Where a capability is asked for. */
+const where = "in the directive's <permissions>, or under `calls` in the config of the tool that makes the call"
+
 const requireCovered = Effect.fnUntracedEager(function*(claims: Claims, chain: Chain, accesses: ReadonlyArray<Access>) {
   const uncovered: Array<string> = []
   for (const access of accesses) {
     if (!(yield* coversAccess(claims.caps, access))) uncovered.push(showAccess(access))
   }
   if (uncovered.length > 0) {
-    const hint = "Do without it, or ask for it in the directive's <permissions>"
+    const hint = `Do without it, or ask for it ${where}`
     return yield* denied(claims, chain, uncovered, hint)
   }
 })
@@ -60,7 +63,7 @@ export const requireGranted = Effect.fnUntracedEager(function*(
   for (const { tool } of chain.links) {
     const missing = tool.requires.capabilities.filter((capability) => !holds(claims.caps, capability))
     if (missing.length > 0) {
-      const hint = `${tool.location.id} requires ${missing.join(", ")}: ask for it in the directive's <permissions>`
+      const hint = `${tool.location.id} requires ${missing.join(", ")}: ask for it ${where}`
       return yield* denied(claims, chain, missing, hint)
     }
   }

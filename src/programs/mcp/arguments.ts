@@ -83,7 +83,7 @@ export const HelpArguments = Schema.Struct({
   reason: Schema.optionalKey(Text),
   attempts: Schema.optionalKey(Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 })))),
   options: Schema.optionalKey(Schema.Array(Text).pipe(Schema.check(Schema.isMaxLength(10)))),
-  context: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json)),
+  context: Schema.optionalKey(Schema.Union([Text, Schema.Record(Schema.String, Schema.Json)])),
   project_path: ProjectPath
 })
 

@@ -149,6 +149,16 @@ type Run = Effect.Effect<Answer, KiwiError, ProjectServices | HumanGate>
 
 const loaded = (item: Loaded): Answer => ({ ...done(leanItem(item)), meta: metaOfItem(item) })
 
+/** Agents give a sentence as often as an object. */
+const asObject = (context: typeof HelpArguments.Type["context"]): Schema.JsonObject | undefined =>
+  typeof context === "string" ? { text: context } : context
+
+const executed = (answer: Effect.Success<ReturnType<typeof execute>>): Answer => ({
+  ...answer,
+  metadata: leanMetadata(answer.metadata),
+  meta: answer.metadata
+})
+
 type Handler = (
   args: unknown,
   call: { readonly caller: Caller; readonly callId: string }
@@ -213,9 +223,7 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
           dryRun: a.dry_run ?? false,
           lockfileMode: a.lockfile_mode,
           callId
-        }, caller).pipe(
-          Effect.map((answer) => ({ ...answer, metadata: leanMetadata(answer.metadata), meta: answer.metadata }))
-        )
+        }, caller).pipe(Effect.map(executed))
       }))
     ),
   sign: (args, { caller }) =>
@@ -237,7 +245,7 @@ const handlers: Readonly<Record<ToolName, Handler>> = {
       run: a.action === undefined || a.action === "guidance"
         ? Effect.map(help(a.topic ?? "overview", caller), done)
         : Effect.map(
-          signalHelp({ ...a, action: a.action, sessionId: a.session_id, callId }, caller),
+          signalHelp({ ...a, context: asObject(a.context), action: a.action, sessionId: a.session_id, callId }, caller),
           (signalled) => ({ status: signalled.status, data: signalled })
         )
     }))
@@ -251,7 +259,10 @@ const objectOf = (args: unknown): Schema.JsonObject =>
 const exposed = ({ id, tier }: ExposedTarget): Handler => (args, { callId, caller }) =>
   Result.succeed({
     project: undefined,
-    run: execute({ id, type: "tool", tier, parameters: objectOf(args), dryRun: false, callId }, caller)
+    run: Effect.map(
+      execute({ id, type: "tool", tier, parameters: objectOf(args), dryRun: false, callId }, caller),
+      executed
+    )
   })
 
 export interface EdgeOptions {

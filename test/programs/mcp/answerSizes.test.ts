@@ -32,7 +32,8 @@ const calls: ReadonlyArray<
   ["search", { query: "add" }, 850, ["add(a?: number, b?: number)", `"state":"ok"`]],
   ["search", { query: "tool" }, 2_500, ["lockfile_diff(tool: string"]],
   ["load", { item_id: "add" }, 850, ["INPUT_SCHEMA", "add(a?: number, b?: number)", `"signed_by":"you"`]],
-  ["load", { item_id: "filesystem.read" }, 1_350, ["input_schema", "Lines to skip"]],
+  ["load", { item_id: "filesystem.read" }, 1_400, ["input_schema", "Lines to skip"]],
+  ["help", { action: "stuck", context: "the build fails" }, 400, ["stuck_acknowledged"]],
   ["load", { item_id: "deploy" }, 900, ["<input name=", `"state":"ok"`]]
 ]
 

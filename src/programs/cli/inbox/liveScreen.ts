@@ -54,7 +54,7 @@ const rowsFrom = ({ help, refused, waiting }: Inbox): ReadonlyArray<Row> => [
   ...waiting.map(({ caller, id, settles = [], what }): Row => ({
     kind: "waiting",
     id,
-    line: `${id}  ${what}${settles.length === 0 ? "" : ` and ${plural(settles.length, "more")}`}  ${caller}`
+    line: `${id}  ${what}${settles.length === 0 ? "" : ` and ${settles.length} more`}  ${caller}`
   })),
   ...help.map(({ caller, id, kind }): Row => ({
     kind: "help",

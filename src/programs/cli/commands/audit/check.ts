@@ -105,7 +105,7 @@ export const auditPruneCommand = Command.make("prune", {}, () =>
       inProject(() => Effect.flatMap(AuditLog, (audit) => audit.prune)))
     yield* output.answer({ removed }, () =>
       removed.length === 0
-        ? "No file is older than audit.keep and whole"
+        ? "No whole file is older than audit.keep"
         : [`Removed ${plural(removed.length, "file")}:`, ...removed].join("\n"))
   })).pipe(
     Command.withDescription(

@@ -156,7 +156,13 @@ const makeLogs = (name: string, words: ReadonlyArray<string>) =>
           const shown = first.filter(isShown).slice(-most)
           if (!output.json) yield* noteMissing(shown)
           yield* output.answer({ entries: shown }, (paint) => rows(shown, paint))
-          if (shown.length === 0 && !output.json) yield* output.say("Nothing has been recorded here.")
+          if (shown.length === 0 && !output.json) {
+            yield* output.say(
+              Object.values(filter).some((value) => value !== undefined)
+                ? "No entry is like that."
+                : "Nothing has been recorded here."
+            )
+          }
           if (!follow) return
           // What was appended since `startedAt` may have been read already.
           const seen = new Set(first.map(identityOf))
