@@ -22,9 +22,10 @@ const tool = `#!/usr/bin/env bash
 #   requires: {environment: [KEY]}
 #   input_schema:
 #     type: object
+#     required: [password, url]
 #     properties: {password: {type: string}, url: {type: string}}
 #   config: {args: ["{password}", "{url}"]}
-echo "\${#KEY}"
+echo "\${#KEY} \${#1} $2"
 `
 
 const agree = Layer.provide(
@@ -57,7 +58,8 @@ const world = Effect.fnUntraced(function*(port: number, more: Readonly<Record<st
   const options = { project: `${folder}/project`, home: `${folder}/home`, userSpace: `${folder}/user` }
   const ready = Effect.gen(function*() {
     yield* embed.trustProject(caller)
-    yield* sign({ id: "**" }, caller)
+    const signed = yield* sign({ id: "**" }, caller)
+    assert.lengthOf(signed.signed, 1, JSON.stringify(signed))
     yield* store("api", "canary-of-the-keychain")
     yield* store("bot", secret)
   })
@@ -108,8 +110,6 @@ describe("a kernel on disk", () => {
       yield* Effect.provide(
         Effect.gen(function*() {
           assert.strictEqual((yield* Effect.flip(deploy))._tag, "ApprovalPending")
-          // The answer is there before the service has so much as read the request.
-          assert.strictEqual(hanging.length, 0)
           yield* until(() => hanging.length === 1)
         }),
         kernel
