@@ -42,8 +42,7 @@ describe("doctor, of what agents may do", () => {
       const files = {
         "user/config/permissions.yaml": "rules:\n  - allow: fs.read(**)\n  - deny: fs.write(infra/**)\n",
         "project/.ai/config/permissions.yaml": "rules:\n  - allow: fs.write(**)\n  - deny: fs.read(secret/**)\n",
-        "user/config/kiwi.yaml":
-          "isolation.tools: {shell.run: standard}\n" +
+        "user/config/kiwi.yaml": "isolation.tools: {shell.run: standard}\n" +
           "approvals: {webhook: {url: 'https://bot.example/path', secret: 'keychain:bot'}, notify: off}\n"
       }
       const before = Effect.gen(function*() {

@@ -168,11 +168,14 @@ const noWebhook = Schema.Literal("none").pipe(
 const webhook = Schema.Struct({
   url: Schema.String.check(
     Schema.makeFilter((text) =>
-      isWebhookUrl(text) || "an https URL without credentials; http only for an address of this machine or a private network"
+      isWebhookUrl(text) ||
+      "an https URL without credentials; http only for an address of this machine or a private network"
     )
   ),
   secret: Schema.String.check(
-    Schema.makeFilter((text) => secretNameOf(text) !== undefined || "keychain:NAME; the secret itself has no place here")
+    Schema.makeFilter((text) =>
+      secretNameOf(text) !== undefined || "keychain:NAME; the secret itself has no place here"
+    )
   )
 })
 

@@ -33,7 +33,10 @@ const desktop = (more: Readonly<Record<string, string>> = {}, notify: "desktop" 
 describe.runIf(platform() === "linux")("a desktop", () => {
   it.effect("shows which tool waits, and nothing that the caller chose", () =>
     Effect.gen(function*() {
-      const { announce, file, folder, shown, ways } = yield* desktop({ XDG_RUNTIME_DIR: "/run/user/7", API_KEY: "canary-1" })
+      const { announce, file, folder, shown, ways } = yield* desktop({
+        XDG_RUNTIME_DIR: "/run/user/7",
+        API_KEY: "canary-1"
+      })
       const details = "Tool: project:tools/edit.py\nParameters: canary-2"
       yield* announce(yield* file({ details }))
       yield* until(() => shown().length > 0)

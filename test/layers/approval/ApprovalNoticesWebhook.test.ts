@@ -115,7 +115,12 @@ describe("a person's own service", () => {
       assert.strictEqual(told(server).length, before)
     }))
 
-  for (const [what, status] of [["another port", 307], ["another port, as GET", 302], ["another port for good", 308]] as const) {
+  for (
+    const [what, status] of [["another port", 307], ["another port, as GET", 302], [
+      "another port for good",
+      308
+    ]] as const
+  ) {
     it.effect(`cannot redirect to ${what}`, () =>
       Effect.gen(function*() {
         const other = yield* answering(200)

@@ -28,53 +28,55 @@ interface Options {
 }
 
 /** `warnings`: what was logged so far. */
-export const noticesWith = Effect.fnUntraced(function*({ environment = {}, secrets = { bot: secret }, settings }: Options) {
-  const warnings: Array<string> = []
-  const logger = Logger.make(({ message }) => void warnings.push(String(message)))
-  const services = yield* Layer.build(
-    ApprovalNoticesNode.layer.pipe(
-      Layer.provideMerge(ApprovalStoreMemory.layer),
-      Layer.provide(Layer.mergeAll(
-        RememberedRulesMemory.layer,
-        SettingsMemory.layerWith(settings),
-        SecretStoreMemory.layerWith(secrets),
-        OutboundNode.layer,
-        ChildProcessesNode.layer,
-        Layer.provide(WorkspaceMemory.layerWith("/work/shop"), KiwiHomeMemory.layer)
-      )),
-      Layer.provideMerge(Logger.layer([logger])),
-      Layer.provideMerge(ConfigProvider.layer(ConfigProvider.fromUnknown(environment))),
-      Layer.fresh
+export const noticesWith = Effect.fnUntraced(
+  function*({ environment = {}, secrets = { bot: secret }, settings }: Options) {
+    const warnings: Array<string> = []
+    const logger = Logger.make(({ message }) => void warnings.push(String(message)))
+    const services = yield* Layer.build(
+      ApprovalNoticesNode.layer.pipe(
+        Layer.provideMerge(ApprovalStoreMemory.layer),
+        Layer.provide(Layer.mergeAll(
+          RememberedRulesMemory.layer,
+          SettingsMemory.layerWith(settings),
+          SecretStoreMemory.layerWith(secrets),
+          OutboundNode.layer,
+          ChildProcessesNode.layer,
+          Layer.provide(WorkspaceMemory.layerWith("/work/shop"), KiwiHomeMemory.layer)
+        )),
+        Layer.provideMerge(Logger.layer([logger])),
+        Layer.provideMerge(ConfigProvider.layer(ConfigProvider.fromUnknown(environment))),
+        Layer.fresh
+      )
     )
-  )
-  const use = <A, E>(effect: Effect.Effect<A, E, ApprovalNotices | ApprovalStore | Scope.Scope>) =>
-    Effect.provideContext(effect, services)
-  const file = (more: Partial<ApprovalRequest> = {}) =>
-    use(Effect.gen(function*() {
-      const error = yield* Effect.flip((yield* ApprovalStore).require(request(more)))
-      return error._tag === "ApprovalPending" ? error.id : yield* Effect.die(error)
-    }))
-  return {
-    warnings,
-    file,
-    announce: (id: string, isShown = false) =>
-      use(Effect.flatMap(ApprovalNotices, (notices) => notices.announce(id, isShown))),
-    ways: use(Effect.flatMap(ApprovalNotices, ({ ways }) => ways)),
-    question: (id: string) => use(Effect.flatMap(ApprovalStore, (store) => store.propose(id))),
-    dismiss: (id: string) => use(Effect.flatMap(ApprovalStore, (store) => store.dismiss(id))),
-    answer: (id: string, choice: string) =>
+    const use = <A, E>(effect: Effect.Effect<A, E, ApprovalNotices | ApprovalStore | Scope.Scope>) =>
+      Effect.provideContext(effect, services)
+    const file = (more: Partial<ApprovalRequest> = {}) =>
       use(Effect.gen(function*() {
-        const store = yield* ApprovalStore
-        return yield* store.answer(id, agreeTo((yield* store.propose(id)).question, choice))
+        const error = yield* Effect.flip((yield* ApprovalStore).require(request(more)))
+        return error._tag === "ApprovalPending" ? error.id : yield* Effect.die(error)
       }))
+    return {
+      warnings,
+      file,
+      announce: (id: string, isShown = false) =>
+        use(Effect.flatMap(ApprovalNotices, (notices) => notices.announce(id, isShown))),
+      ways: use(Effect.flatMap(ApprovalNotices, ({ ways }) => ways)),
+      question: (id: string) => use(Effect.flatMap(ApprovalStore, (store) => store.propose(id))),
+      dismiss: (id: string) => use(Effect.flatMap(ApprovalStore, (store) => store.dismiss(id))),
+      answer: (id: string, choice: string) =>
+        use(Effect.gen(function*() {
+          const store = yield* ApprovalStore
+          return yield* store.answer(id, agreeTo((yield* store.propose(id)).question, choice))
+        }))
+    }
   }
-})
+)
 
 /** What was sent to a server has arrived there once a later request of the test's own is answered. */
 export const arrived = (url: string) =>
-  Effect.promise(async () => {
-    for (let count = 0; count < 5; count++) await (await fetch(`${url}/arrived`)).arrayBuffer()
-  })
+  Effect.promise(() => fetch(`${url}/arrived`).then((response) => response.arrayBuffer())).pipe(
+    Effect.repeat({ times: 4 })
+  )
 
 /** One turn of the process, in which what has arrived is read. */
 export const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
