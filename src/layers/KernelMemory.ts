@@ -1,6 +1,7 @@
 // A whole kernel without disk, keychain and processes: the same proxy, parsers, templates and schemas, but items are a
 // map and programs are functions. For tests of items and of programs that embed Kiwi.
 import { Effect, Layer } from "effect"
+import { ApprovalNotices } from "../services/approval/ApprovalNotices.ts"
 import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import { Clients } from "../services/call/Clients.ts"
@@ -47,6 +48,7 @@ import type { Signer } from "../services/trust/SignerTrust.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../services/workspace/ProcessLock.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
+import * as ApprovalNoticesMemory from "./approval/ApprovalNoticesMemory.ts"
 import * as ApprovalStoreMemory from "./approval/ApprovalStoreMemory.ts"
 import * as AuditLogMemory from "./audit/AuditLogMemory.ts"
 import * as ClientsMemory from "./call/ClientsMemory.ts"
@@ -155,6 +157,7 @@ const compose = <Replaced extends KernelServices, E>(
   const restricted = { _tag: "Restricted" as const, reason: "nobody has trusted it yet", unsafe: false }
   return choose(ToolProxy, ToolProxyPipeline.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(
+      choose(ApprovalNotices, ApprovalNoticesMemory.layer),
       choose(AuditLog, AuditLogMemory.layer),
       choose(CallLimits, CallLimitsMemory.layer),
       choose(Interventions, InterventionsMemory.layer),

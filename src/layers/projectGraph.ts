@@ -1,5 +1,6 @@
 // One project's part of the kernel's graph. Every service is named with its layer, so that a program can replace it.
 import { Duration, Effect, Layer } from "effect"
+import { ApprovalNotices } from "../services/approval/ApprovalNotices.ts"
 import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import { CapabilityTokens } from "../services/capability/CapabilityTokens.ts"
@@ -32,6 +33,7 @@ import { Settings } from "../services/settings/Settings.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
 import { SignerTrust } from "../services/trust/SignerTrust.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
+import * as ApprovalNoticesNode from "./approval/ApprovalNoticesNode.ts"
 import * as ApprovalStoreFile from "./approval/ApprovalStoreFile.ts"
 import * as AuditLogFile from "./audit/AuditLogFile.ts"
 import * as CapabilityTokensFile from "./capability/CapabilityTokensFile.ts"
@@ -99,6 +101,7 @@ export const composeProject = <E = never>(
 ) =>
   choose(ToolProxy, ToolProxyPipeline.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(
+      choose(ApprovalNotices, ApprovalNoticesNode.layer),
       choose(AuditLog, AuditLogFile.layer),
       choose(CallLimits, CallLimitsFile.layer),
       choose(Interventions, InterventionsFile.layer),

@@ -2,6 +2,7 @@
 import { Clock, Effect } from "effect"
 import type { ApprovalAnswer } from "../services/approval/Approval.ts"
 import type { ApprovalPending } from "../services/approval/ApprovalErrors.ts"
+import { ApprovalNotices } from "../services/approval/ApprovalNotices.ts"
 import type { AnswerOptions } from "../services/approval/ApprovalStore.ts"
 import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 import type { AuditLog } from "../services/audit/AuditLog.ts"
@@ -82,7 +83,7 @@ const asking = <A, E extends { readonly _tag: string }, R, R2>(
   isNested: boolean
 ) =>
   Effect.gen(function*() {
-    const services = yield* Effect.context<ApprovalStore | AuditLog | HumanGate | R2>()
+    const services = yield* Effect.context<ApprovalNotices | ApprovalStore | AuditLog | HumanGate | R2>()
     const nested: (typeof NestedApproval)["Service"] = {
       ask: (inner) => Effect.provide(asking(inner, caller, wait, true), services)
     }
@@ -91,6 +92,8 @@ const asking = <A, E extends { readonly _tag: string }, R, R2>(
       if (result._tag === "Success") return result.success
       const error: E | ApprovalPending = result.failure
       if (!isPending(error) || questions > mostQuestions) return yield* Effect.fail(error)
+      const notices = yield* ApprovalNotices
+      yield* notices.announce(error.id, true)
       const answered = yield* answerApproval(error.id, caller).pipe(
         Effect.as(true),
         Effect.catchTags({
@@ -102,7 +105,7 @@ const asking = <A, E extends { readonly _tag: string }, R, R2>(
             required.asked === true && !isNested
               ? Effect.fail(required)
               : Effect.flatMap(
-                wait,
+                Effect.andThen(notices.announce(error.id, false), wait),
                 (milliseconds) => milliseconds > 0 ? awaitAnswer(error, milliseconds) : Effect.succeed(false)
               )
         })

@@ -72,6 +72,8 @@ export {
   ApprovalsFull,
   ApprovalsUnavailable
 } from "../services/approval/ApprovalErrors.ts"
+export type { NoticeWay } from "../services/approval/ApprovalNotices.ts"
+export { ApprovalNotices } from "../services/approval/ApprovalNotices.ts"
 export type { AnswerOptions, ApprovalQuestion, ApprovalRequest, Approved } from "../services/approval/ApprovalStore.ts"
 export { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 export { Caller, Surface } from "../services/call/Caller.ts"

@@ -1,6 +1,7 @@
 // What `kiwi doctor` says about what agents may do: rules, remembered answers, waiting requests, clients with a token,
 // and tools with less isolation than they need.
 import { Effect, Result } from "effect"
+import { ApprovalNotices } from "../services/approval/ApprovalNotices.ts"
 import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 import { Clients } from "../services/call/Clients.ts"
 import { safeLine } from "../services/error/safeText.ts"
@@ -44,6 +45,11 @@ const checkRequests = Effect.gen(function*() {
     : warn("requests", `${count(waiting, "request")} wait${waiting === 1 ? "s" : ""} for you`, "kiwi inbox")
 })
 
+const checkNotices = Effect.gen(function*() {
+  const ways = yield* (yield* ApprovalNotices).ways
+  return ways.map(({ remedy, state, way }) => remedy === undefined ? ok(way, state) : warn(way, state, remedy))
+})
+
 const checkTokens = Effect.gen(function*() {
   const listed = yield* Effect.result((yield* Clients).list)
   if (Result.isFailure(listed)) return fail("tokens", listed.failure.message, listed.failure.remediation)
@@ -67,6 +73,7 @@ export const checkGovernance = Effect.gen(function*() {
     ...(yield* checkRules),
     yield* checkAnswers,
     yield* checkRequests,
+    ...(yield* checkNotices),
     yield* checkTokens,
     yield* checkLowered
   ]

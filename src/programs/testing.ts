@@ -13,6 +13,7 @@ import type { HumanGate } from "../services/trust/HumanAct.ts"
 import type { Kiwi } from "./Kiwi.ts"
 import { makeKiwiOver } from "./Kiwi.ts"
 
+export * as ApprovalNoticesMemory from "../layers/approval/ApprovalNoticesMemory.ts"
 export * as ApprovalStoreMemory from "../layers/approval/ApprovalStoreMemory.ts"
 export * as AuditLogMemory from "../layers/audit/AuditLogMemory.ts"
 export * as ClientsMemory from "../layers/call/ClientsMemory.ts"

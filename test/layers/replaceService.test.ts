@@ -6,6 +6,7 @@ import * as fs from "node:fs"
 import { fileURLToPath } from "node:url"
 import * as Kernel from "../../src/layers/Kernel.ts"
 import * as KernelMemory from "../../src/layers/KernelMemory.ts"
+import { withApproval } from "../../src/programs/approvals.ts"
 import { changedSince } from "../../src/programs/changedSince.ts"
 import * as embed from "../../src/programs/embed.ts"
 import { help } from "../../src/programs/help.ts"
@@ -70,6 +71,7 @@ const storeSecret = Effect.gen(function*() {
 const says = call("say")
 /** What the kernel cannot do without the service. Whether it succeeds is not the question here. */
 const uses = {
+  ApprovalNotices: [embed.ApprovalNotices, withApproval(call("asked"), caller, Effect.succeed(0))],
   ApprovalStore: [embed.ApprovalStore, call("asked")],
   AuditLog: [embed.AuditLog, says],
   Builtins: [embed.Builtins, call("ping")],

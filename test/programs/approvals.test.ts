@@ -1,14 +1,16 @@
 // Actions other than running a tool, that a rule asks about: the same requests, through the same door.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import * as ApprovalNoticesMemory from "../../src/layers/approval/ApprovalNoticesMemory.ts"
 import * as PermissionGateDefault from "../../src/layers/permission/PermissionGateDefault.ts"
-import { answerApproval } from "../../src/programs/approvals.ts"
+import { answerApproval, withApproval } from "../../src/programs/approvals.ts"
 import { execute } from "../../src/programs/execute.ts"
 import { search } from "../../src/programs/search.ts"
+import { ApprovalNotices } from "../../src/services/approval/ApprovalNotices.ts"
 import { ApprovalStore } from "../../src/services/approval/ApprovalStore.ts"
 import type { Action } from "../../src/services/permission/Action.ts"
 import { PermissionGate } from "../../src/services/permission/PermissionGate.ts"
-import { HumanGate } from "../../src/services/trust/HumanAct.ts"
+import { HumanDeclined, HumanGate, HumanRequired } from "../../src/services/trust/HumanAct.ts"
 import { caller, entries, kernel } from "../layers/proxy/calls.ts"
 import { directive, inputs } from "./items.ts"
 
@@ -45,6 +47,47 @@ const waiting = Effect.map(
   Effect.flatMap(ApprovalStore, ({ list }) => list),
   (all) => all.filter(({ state }) => state === "pending").map(({ id }) => id)
 )
+
+describe("a person is told that a request waits", () => {
+  const shown = ["shown"]
+  const request = { kind: "approve", title: "t", command: "c" } as const
+  const cases: ReadonlyArray<readonly [string, HumanGate["Service"]["ask"], ReadonlyArray<string>]> = [
+    ["at once, where nobody can be asked", () => Effect.fail(new HumanRequired(request)), ["shown", "not shown"]],
+    [
+      "later, by a client that repeats the call",
+      () => Effect.fail(new HumanRequired({ ...request, asked: true })),
+      shown
+    ],
+    ["later, where they close the question", () => Effect.fail(new HumanDeclined(request)), shown],
+    ["later, where they answer it", answering("once").ask, shown]
+  ]
+  for (const [when, ask, expected] of cases) {
+    it.effect(when, () =>
+      Effect.gen(function*() {
+        const told: Array<readonly [id: string, how: string]> = []
+        const notices = ApprovalNoticesMemory.make((id, isShown) =>
+          void told.push([id, isShown ? "shown" : "not shown"])
+        )
+        yield* Effect.exit(withApproval(follow("Ada"), caller, Effect.succeed(0))).pipe(
+          Effect.provideService(HumanGate, HumanGate.of({ ask })),
+          Effect.provideService(ApprovalNotices, notices)
+        )
+        const { list } = yield* ApprovalStore
+        const [one] = yield* list
+        assert.deepStrictEqual(told, expected.map((how) => [one?.id ?? "", how]))
+      }).pipe(Effect.provide(world("Follow"))))
+  }
+
+  it.effect("not, where nothing is asked", () =>
+    Effect.gen(function*() {
+      const told: Array<string> = []
+      yield* withApproval(follow("Ada"), caller, Effect.succeed(0)).pipe(
+        Effect.provideService(HumanGate, answering("once")),
+        Effect.provideService(ApprovalNotices, ApprovalNoticesMemory.make((id) => void told.push(id)))
+      )
+      assert.deepStrictEqual(told, [])
+    }).pipe(Effect.provide(world("Help"))))
+})
 
 describe("an action that a rule asks about", () => {
   it.effect("is done once after a person agreed to exactly it", () =>

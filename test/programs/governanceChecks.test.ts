@@ -30,6 +30,8 @@ describe("doctor, of what agents may do", () => {
         "ok rules: you have none: what Kiwi ships decides",
         "ok answers: none of your answers is remembered in this project",
         "ok requests: none waits for you",
+        "ok webhook: no service is told what waits",
+        "ok desktop: no notification: CI is set",
         "ok tokens: no client has one",
         "ok isolation: no tool was lowered"
       ])
@@ -40,7 +42,8 @@ describe("doctor, of what agents may do", () => {
       const files = {
         "user/config/permissions.yaml": "rules:\n  - allow: fs.read(**)\n  - deny: fs.write(infra/**)\n",
         "project/.ai/config/permissions.yaml": "rules:\n  - allow: fs.write(**)\n  - deny: fs.read(secret/**)\n",
-        "user/config/kiwi.yaml": "isolation.tools: {shell.run: standard}\n"
+        "user/config/kiwi.yaml": "isolation.tools: {shell.run: standard}\n" +
+          "approvals: {webhook: {url: 'https://bot.example/path', secret: 'keychain:bot'}, notify: off}\n"
       }
       const before = Effect.gen(function*() {
         const store = yield* ApprovalStore
@@ -55,6 +58,9 @@ describe("doctor, of what agents may do", () => {
         "do not count -> kiwi trust project",
         "ok answers: 1 rule from your answers -> kiwi permissions list",
         "warn requests: 1 request waits for you -> kiwi inbox",
+        "warn webhook: https://bot.example is not told what waits: there is no secret bot -> " +
+        "echo \"whsec_$(openssl rand -base64 32)\" | kiwi env secret set bot --stdin",
+        "ok desktop: no notification: approvals.notify is off",
         "ok tokens: no client has one",
         "warn isolation: your settings let these run without the sandbox that they need: shell.run -> Remove what you " +
         "do not use from isolation.tools in config/kiwi.yaml of your user space"

@@ -106,11 +106,12 @@ export const requireApproval = Effect.gen(function*() {
     if (asks.length === 0 || call.dryRun) return notAsked
     const { config, plan, secrets } = yield* planOf(facts)
     const { location, version } = chain.leaf.tool
+    const shownTool = { name: showLocation(location), version, signer: whose(verified[0]?.by) }
     const named = [...env.declared.keys()].filter((name) => namesSecret(env, name))
     const { details, unreadable } = requestText({
       caller: call.caller,
       about: [
-        ["Tool", `${showLocation(location)}, version ${version}, ${whose(verified[0]?.by)}`],
+        ["Tool", `${shownTool.name}, version ${version}, ${shownTool.signer}`],
         ...chain.links.slice(1).map(({ tool }, index) =>
           ["Built on", `${tool.location.id} ${tool.version}, ${whose(verified[index + 1]?.by)}`] as const
         ),
@@ -128,6 +129,7 @@ export const requireApproval = Effect.gen(function*() {
       callId: call.callId,
       caller: call.caller,
       what: `run tool ${location.id}`,
+      tool: shownTool,
       asks,
       details,
       unreadable,

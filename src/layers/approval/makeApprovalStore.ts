@@ -144,13 +144,14 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
   const settled = (approvals: Approvals) => Effect.map(Clock.currentTimeMillis, (now) => settle(approvals, now))
 
   return ApprovalStore.of({
-    require: Effect.fnUntraced(function*({ asks, callId, caller, details, digest, unreadable = [], what }) {
+    require: Effect.fnUntraced(function*({ asks, callId, caller, details, digest, tool, unreadable = [], what }) {
       const request = {
         id: yield* newId,
         call: callId,
         caller,
         ...(processes === undefined ? {} : { pid: processes.own }),
         what,
+        ...(tool === undefined ? {} : { tool }),
         asks: asks.map(({ access, offer, reason, rule }) => ({
           access: redactUrls(showAccess(access)),
           rule,

@@ -27,6 +27,16 @@ export const AskedAccess = Schema.Struct({
 })
 export type AskedAccess = typeof AskedAccess.Type
 
+/** The tool that a call would run. */
+export const AskedTool = Schema.Struct({
+  /** "project:tools/deploy.yaml" */
+  name: Schema.String,
+  version: Schema.String,
+  /** "signed by you at 2026-11-23T05:00:00Z" */
+  signer: Schema.String
+})
+export type AskedTool = typeof AskedTool.Type
+
 export const Approval = Schema.Struct({
   /** Ten letters and digits, for people to type. Knowing it gives no right. */
   id: Schema.String,
@@ -37,6 +47,8 @@ export const Approval = Schema.Struct({
   pid: Schema.optionalKey(Schema.Int),
   /** "run tool deploy" */
   what: Schema.String,
+  /** Absent if another action than running a tool is asked about. */
+  tool: Schema.optionalKey(AskedTool),
   asks: Schema.Array(AskedAccess),
   details: Schema.String,
   /** What `details` only names by size and digest. A person can agree to it only at a terminal. */
@@ -71,7 +83,7 @@ export type Approvals = ReadonlyArray<Approval>
 /** A request without what the store adds. */
 export type NewApproval = Pick<
   Approval,
-  "id" | "call" | "caller" | "pid" | "what" | "asks" | "details" | "unreadable" | "digest"
+  "id" | "call" | "caller" | "pid" | "what" | "tool" | "asks" | "details" | "unreadable" | "digest"
 >
 
 /** How many requests of one caller wait at most; beside them, as many that a person has dismissed. */

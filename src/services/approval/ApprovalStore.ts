@@ -6,7 +6,7 @@ import type { Caller } from "../call/Caller.ts"
 import type { WriteRefused } from "../files/SafeFiles.ts"
 import type { Ask } from "../permission/PermissionGate.ts"
 import type { HumanAct, HumanRequest, HumanRequired } from "../trust/HumanAct.ts"
-import type { Approval, ApprovalAnswer } from "./Approval.ts"
+import type { Approval, ApprovalAnswer, AskedTool } from "./Approval.ts"
 import type {
   AnswerRefused,
   ApprovalClosed,
@@ -21,6 +21,8 @@ export interface ApprovalRequest {
   readonly caller: Caller
   /** "run tool deploy" */
   readonly what: string
+  /** If it runs one. */
+  readonly tool?: AskedTool
   readonly asks: ReadonlyArray<Ask>
   /** Everything that the person needs to decide, as text: tool, version, signer, parameters, level. No secrets. */
   readonly details: string

@@ -3,6 +3,7 @@
 // and the value below it applies.
 import { Context, Duration, Effect, Result, Schema, SchemaGetter, SchemaIssue } from "effect"
 import { safeLine } from "../error/safeText.ts"
+import { secretNameOf } from "../identity/SecretStore.ts"
 import type { Limits, Rate } from "../limit/Limits.ts"
 import {
   combine,
@@ -15,6 +16,7 @@ import {
   showRate
 } from "../limit/Limits.ts"
 import { isAtLeast, LockMode } from "../lockfile/LockMode.ts"
+import { addressKind } from "../outbound/Address.ts"
 import { nearest } from "../schema/schemaIssues.ts"
 import { decodeNode } from "../workspace/controlFile.ts"
 import { type Position, sentenceOf, type YamlNode } from "../workspace/controlYaml.ts"
@@ -35,6 +37,8 @@ export interface SettingsValues {
   readonly loopWindow: number
   readonly approvalsTimeout: Duration.Duration
   readonly approvalsWait: Duration.Duration
+  readonly approvalsNotify: "desktop" | "off"
+  readonly approvalsWebhook: Webhook | undefined
   readonly auditDurability: "os" | "full"
   /** Bytes. */
   readonly auditFile: number
@@ -45,6 +49,14 @@ export interface SettingsValues {
   readonly callsAnswer: Duration.Duration
   /** Levels of tools that a person lowered, by the tool's id. */
   readonly isolationTools: ReadonlyMap<string, "standard">
+}
+
+/** A person's own service that is told what waits. */
+export interface Webhook {
+  /** Without credentials and fragment. http only for this machine and addresses of private networks. */
+  readonly url: string
+  /** "keychain:NAME": `whsec_` and the key in base64. */
+  readonly secret: string
 }
 
 export interface SettingsProblem {
@@ -66,6 +78,8 @@ interface Definition<A> {
   readonly default: A
   /** As written in a file. */
   readonly written: string
+  /** For a person who wrote something else. Default: `written`. */
+  readonly example?: string
   readonly form: string
   readonly doc: string
   readonly schema: Schema.ConstraintDecoder<A>
@@ -134,6 +148,36 @@ const lowerable = Schema.Record(Schema.String.check(Schema.isMaxLength(128)), Sc
     encode: SchemaGetter.transform((tools) => Object.fromEntries(tools))
   })
 )
+
+/** Plain http sends what waits readably, so it may not leave the person's own network. */
+const isWebhookUrl = (text: string): boolean => {
+  const url = URL.parse(text)
+  if (url === null || url.username !== "" || url.password !== "" || url.hash !== "") return false
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1")
+  return url.protocol === "https:" ||
+    (url.protocol === "http:" && (host === "localhost" || ["loopback", "private"].includes(addressKind(host))))
+}
+
+const noWebhook = Schema.Literal("none").pipe(
+  Schema.decodeTo(Schema.Undefined, {
+    decode: SchemaGetter.transform(() => undefined),
+    encode: SchemaGetter.transform(() => "none" as const)
+  })
+)
+
+const webhook = Schema.Struct({
+  url: Schema.String.check(
+    Schema.makeFilter((text) =>
+      isWebhookUrl(text) ||
+      "an https URL without credentials; http only for an address of this machine or a private network"
+    )
+  ),
+  secret: Schema.String.check(
+    Schema.makeFilter((text) =>
+      secretNameOf(text) !== undefined || "keychain:NAME; the secret itself has no place here"
+    )
+  )
+})
 
 /** All settings; `docs/settings.md` is generated from this. */
 export const definitions: { readonly [K in keyof SettingsValues]: Definition<SettingsValues[K]> } = {
@@ -228,6 +272,29 @@ export const definitions: { readonly [K in keyof SettingsValues]: Definition<Set
     doc: "How long a call over MCP waits for the answer when its client cannot show the question.",
     tighter: shorter
   },
+  approvalsNotify: {
+    key: "approvals.notify",
+    written: "desktop",
+    form: "desktop or off",
+    default: "desktop",
+    doc:
+      "Whether your desktop shows a notification when a request waits for you. There is none where there is no desktop, or `CI` is set. It counts only in your own file.",
+    schema: Schema.Literals(["desktop", "off"]),
+    tighter: undefined,
+    ownOnly: true
+  },
+  approvalsWebhook: {
+    key: "approvals.webhook",
+    written: "none",
+    example: "{url: \"https://bot.example/kiwi\", secret: \"keychain:bot\"}",
+    form: "none, or `url` and `secret`",
+    default: undefined,
+    doc:
+      "Your own service that is told what waits for you ([approvals](approvals.md#a-service-of-yours)). It counts only in your own file.",
+    schema: Schema.Union([webhook, noWebhook]),
+    tighter: undefined,
+    ownOnly: true
+  },
   auditDurability: {
     key: "audit.durability",
     written: "os",
@@ -298,6 +365,8 @@ export const defaults: SettingsValues = {
   loopWindow: definitions.loopWindow.default,
   approvalsTimeout: definitions.approvalsTimeout.default,
   approvalsWait: definitions.approvalsWait.default,
+  approvalsNotify: definitions.approvalsNotify.default,
+  approvalsWebhook: definitions.approvalsWebhook.default,
   auditDurability: definitions.auditDurability.default,
   auditFile: definitions.auditFile.default,
   auditKeep: definitions.auditKeep.default,
@@ -355,7 +424,7 @@ export const interpret = (
     const decoded = decodeNode(given, definition.schema, key)
     if (Result.isFailure(decoded)) {
       const issue = sentenceOf(decoded.failure.issues[0])
-      problems.push({ file, line, issue, hint: `For example: ${key}: ${definition.written}` })
+      problems.push({ file, line, issue, hint: `For example: ${key}: ${definition.example ?? definition.written}` })
       return
     }
     if (definition.ownOnly === true && !own) {

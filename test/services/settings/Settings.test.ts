@@ -30,6 +30,59 @@ describe("Settings", () => {
       }
     }))
 
+  const hook = (url: string, secret = "keychain:bot") => `approvals.webhook: ${JSON.stringify({ url, secret })}`
+
+  it.effect("a webhook is https, or http in the person's own network, and its secret is in the keychain", () =>
+    Effect.gen(function*() {
+      const taken = [
+        "https://bot.example/kiwi?a=b",
+        "https://bot.example:8443",
+        "https://10.0.0.1/",
+        "http://127.0.0.1:8080/kiwi",
+        "http://localhost:8080/",
+        "http://[::1]:8080/",
+        "http://192.168.1.5/",
+        "http://10.1.2.3:9/",
+        "http://[fd00::1]/"
+      ]
+      for (const url of taken) {
+        const { problems, values } = yield* settings(hook(url), false, defaults, true)
+        assert.deepStrictEqual(problems, [], url)
+        assert.deepStrictEqual(values.approvalsWebhook, { url, secret: "keychain:bot" })
+      }
+      const refused = [
+        "http://bot.example/",
+        "http://1.1.1.1/",
+        "http://169.254.169.254/",
+        "http://localhost.evil.example/",
+        "http://127.0.0.1.evil.example/",
+        "http://0.0.0.0:8080/",
+        "https://user:password@bot.example/",
+        "https://bot.example/#part",
+        "file:///etc/passwd",
+        "ftp://127.0.0.1/",
+        "javascript:alert(1)",
+        "bot.example",
+        ""
+      ].map((url) => hook(url))
+      const noSecret = ["whsec_c2VjcmV0", "keychain:", "keychain:../a", "env:BOT", ""].map((secret) =>
+        hook("https://bot.example/", secret)
+      )
+      const others = ["true", "https://bot.example/", "{url: https://bot.example/}", "[]", "{}"]
+      const given = [...refused, ...noSecret, ...others.map((text) => `approvals.webhook: ${text}`)]
+      for (const text of given) {
+        const { problems, values } = yield* settings(`\n${text}`, false, defaults, true)
+        assert.strictEqual(problems.length, 1, text)
+        assert.strictEqual(problems[0]?.line, 2)
+        assert.notInclude(JSON.stringify(problems), "password@")
+        assert.notInclude(JSON.stringify(problems), "c2VjcmV0")
+        assert.strictEqual(values.approvalsWebhook, undefined)
+      }
+      const off = yield* settings("approvals: {webhook: none, notify: off}", false, defaults, true)
+      assert.deepStrictEqual(off.problems, [])
+      assert.strictEqual(off.values.approvalsNotify, "off")
+    }))
+
   it.effect("reads both spellings, durations and sizes", () =>
     Effect.gen(function*() {
       const text = "subprocess.timeout: 40s\noutput:\n  inline: 512KiB\n  max: 1GiB\ncalls: {concurrency: 4}\n"
