@@ -51,7 +51,7 @@ const asOfNow = (listings: Listings): Listings => {
 
 /** A lookup that found an item, and every listing that it read. */
 interface Lookup {
-  readonly read: ReadonlyArray<readonly [tier: Tier, type: ItemType, files: Listing]>
+  readonly listed: ReadonlyArray<readonly [tier: Tier, type: ItemType, files: Listing]>
   readonly hit: Entry
   readonly found: FoundItem
 }
@@ -171,10 +171,10 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
   const lookups = new BoundedMap<string, Lookup>(mostLookups)
 
   /** Whether each listing that the lookup read is the same object again: what it found is the same then. */
-  const isCurrent = Effect.fnUntracedEager(function*(listings: Listings, { read }: Lookup) {
-    for (const [tier, type, files] of read) {
+  const isCurrent = Effect.fnUntracedEager(function*(listings: Listings, { listed }: Lookup) {
+    for (const [tier, type, before] of listed) {
       const now = yield* listings(tier, type)
-      if (now[0] !== files || now.length > 1) return false
+      if (now[0] !== before || now.length > 1) return false
     }
     return true
   })
@@ -215,16 +215,16 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
       const location = yield* Effect.fromResult(resolve(known.hit))
       return location === known.found.location ? known.found : { location, hides: known.found.hides }
     }
-    const read: Array<Lookup["read"][number]> = []
+    const listed: Array<Lookup["listed"][number]> = []
     let isPlain = true
     const noted: Listings = (tier, type) =>
       Effect.mapEager(listings(tier, type), (sourced) => {
-        read.push([tier, type, sourced[0]])
+        listed.push([tier, type, sourced[0]])
         isPlain &&= sourced.length === 1
         return sourced
       })
     const { found, hit } = yield* lookUp(noted, query)
-    if (isPlain) lookups.set(key, { read, hit, found })
+    if (isPlain) lookups.set(key, { listed, hit, found })
     return found
   })
 
