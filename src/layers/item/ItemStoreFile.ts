@@ -122,11 +122,14 @@ export const make = Effect.gen(function*() {
 
   const cache = new BoundedMap<string, CachedSnapshot>(maxCached, sizeOf)
 
-  const read: ItemStore["Service"]["read"] = Effect.fnUntracedEager(function*(location) {
+  /** The system tier does not change during the process: what was read once is what its manifest was checked against. */
+  const ofSystem = new WeakMap<ItemLocation, ItemSnapshot>()
+
+  const readChecked = Effect.fnUntracedEager(function*(location: ItemLocation) {
     const key = `${location.type}:${location.file}:${location.path}`
     const known = cache.get(key)
-    // The system tier does not change during the process: what was read once is what its manifest was checked against.
     if (known !== undefined && (location.tier === "system" || currentIdentity(location) === known.identity)) {
+      if (location.tier === "system") ofSystem.set(location, known.snapshot)
       return known.snapshot
     }
     cache.delete(key)
@@ -135,6 +138,11 @@ export const make = Effect.gen(function*() {
     if (isSettled(found.changed, now)) cache.set(key, { snapshot: found.snapshot, identity: found.identity })
     return found.snapshot
   })
+
+  const read: ItemStore["Service"]["read"] = (location) => {
+    const known = ofSystem.get(location)
+    return known === undefined ? readChecked(location) : Effect.succeed(known)
+  }
 
   const { changedSince, changes } = watchTiers(
     (["project", "user"] as const).map((tier) => ({

@@ -304,6 +304,9 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
     }
     if (complete && isCurrent(base)) return listing
     const now = yield* Clock.currentTimeMillis
+    // A walk that is interrupted has changed entries. The next one makes another listing, so that this one is not taken
+    // for what is there.
+    complete = false
     const waiting = [top]
     const seen: Array<Folder> = []
     let cost = 0

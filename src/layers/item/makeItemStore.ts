@@ -1,6 +1,7 @@
 // Lookup of items, the same for every backend: precedence of tiers, protection of system items, ambiguity, hidden
 // items, similar ids. In a tier, files take precedence over the items of other sources.
 import { Effect, Option, Result, Stream } from "effect"
+import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import type { ItemLocation } from "../../services/item/Item.ts"
 import {
@@ -47,6 +48,16 @@ const asOfNow = (listings: Listings): Listings => {
     })
   }
 }
+
+/** A lookup that found an item, and every listing that it read. */
+interface Lookup {
+  readonly listed: ReadonlyArray<readonly [tier: Tier, type: ItemType, files: Listing]>
+  readonly hit: Entry
+  readonly found: FoundItem
+}
+
+/** The limit of lookups that are remembered. */
+const mostLookups = 1_000
 
 const showEntry = (entry: Entry): string => showLocation(entry.location)
 
@@ -157,7 +168,18 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
     return undefined
   })
 
-  const findIn = Effect.fnUntracedEager(function*(listings: Listings, query: ItemQuery) {
+  const lookups = new BoundedMap<string, Lookup>(mostLookups)
+
+  /** Whether each listing that the lookup read is the same object again: what it found is the same then. */
+  const isCurrent = Effect.fnUntracedEager(function*(listings: Listings, { listed }: Lookup) {
+    for (const [tier, type, before] of listed) {
+      const now = yield* listings(tier, type)
+      if (now[0] !== before || now.length > 1) return false
+    }
+    return true
+  })
+
+  const lookUp = Effect.fnUntracedEager(function*(listings: Listings, query: ItemQuery) {
     const ref = Option.getOrUndefined(parseItemRef(query.id))
     if (ref === undefined) return yield* new ItemIdInvalid({ id: query.id })
     const hits: Array<Entry> = []
@@ -182,7 +204,28 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
     for (const tier of tiers.slice(tiers.indexOf(location.tier) + 1)) {
       for (const entry of yield* of(listings, tier, location.type, location.id)) hides.push(entry.location)
     }
-    return { location, hides } satisfies FoundItem
+    return { hit, found: { location, hides } }
+  })
+
+  /** Listings of other sources are not compared: where one was read, nothing is remembered. */
+  const findIn = Effect.fnUntracedEager(function*(listings: Listings, query: ItemQuery) {
+    const key = `${query.tier ?? ""}:${query.type ?? ""}:${query.id}`
+    const known = lookups.get(key)
+    if (known !== undefined && (yield* isCurrent(listings, known))) {
+      const location = yield* Effect.fromResult(resolve(known.hit))
+      return location === known.found.location ? known.found : { location, hides: known.found.hides }
+    }
+    const listed: Array<Lookup["listed"][number]> = []
+    let isPlain = true
+    const noted: Listings = (tier, type) =>
+      Effect.mapEager(listings(tier, type), (sourced) => {
+        listed.push([tier, type, sourced[0]])
+        isPlain &&= sourced.length === 1
+        return sourced
+      })
+    const { found, hit } = yield* lookUp(noted, query)
+    if (isPlain) lookups.set(key, { listed, hit, found })
+    return found
   })
 
   const list: ItemStore["Service"]["list"] = Effect.fn("ItemStore.list")(function*(filter = {}) {

@@ -88,7 +88,13 @@ const encoder = new TextEncoder()
 const fits = (line: string): boolean =>
   line.length * 3 < maxLine || (line.length < maxLine && encoder.encode(line).length < maxLine)
 
-const base = ({ n, now, prev }: LinePlace) => ({ v: 1, n, at: new Date(now).toISOString(), prev })
+/** The latest time that was written out: most calls begin and end in one millisecond. */
+let latest = { now: 0, at: new Date(0).toISOString() }
+
+const base = ({ n, now, prev }: LinePlace) => {
+  if (now !== latest.now) latest = { now, at: new Date(now).toISOString() }
+  return { v: 1, n, at: latest.at, prev }
+}
 
 /** The line of one of the log's own entries, without the newline. */
 export const markLine = (place: LinePlace, entry: AuditMark): string => JSON.stringify({ ...base(place), ...entry })

@@ -109,6 +109,7 @@ const occurrences = (text: string, patterns: ReadonlyArray<string>): ReadonlyArr
 }
 
 const replaceAll = (text: string, patterns: ReadonlyArray<string>): string => {
+  if (patterns.length === 0) return text
   const found = occurrences(text, patterns)
   if (found.length === 0) return text
   let redacted = ""

@@ -24,6 +24,7 @@ const encodedText = /(?:[\w.~!*'()+-]|%[0-9a-f]{2})+/gi
 const hasEncoded = /%(?:25)*3[ad]/i
 
 const base64 = /^[\w+/-]{16,}={0,2}$/
+const shortestBase64 = 16
 
 const isAnonymous = (scheme: string, who: string): boolean =>
   who === "" || (/^[^:]*(?:ssh|sftp|git):/i.test(scheme) && !who.includes(":"))
@@ -56,7 +57,7 @@ const redactIn = (text: string, depth: number): string => {
     )
   }
   if (depth >= maxDepth) return redacted
-  if (hasEncoded.test(redacted)) {
+  if (redacted.includes("%") && hasEncoded.test(redacted)) {
     redacted = redacted.replace(encodedText, (whole: string) => {
       if (!hasEncoded.test(whole)) return whole
       const inner = decodePercent(whole)
@@ -64,7 +65,7 @@ const redactIn = (text: string, depth: number): string => {
       return safe === inner ? whole : safe.split(mark).map(encodeURIComponent).join(mark)
     })
   }
-  if (base64.test(redacted)) {
+  if (redacted.length >= shortestBase64 && base64.test(redacted)) {
     const inner = decodeBase64(redacted)
     if (inner !== undefined && redactIn(inner, depth + 1) !== inner) return mark
   }

@@ -20,7 +20,7 @@ export interface Listing {
 }
 
 export interface ItemSource {
-  /** Current at the time of the call. */
+  /** Current at the time of the call. The same object as before only if nothing in it has changed. */
   readonly listing: (tier: Tier, type: ItemType) => Effect.Effect<Listing>
   /** The content of a listed item. If its location has a `source`: content with that digest, or a failure. */
   readonly read: (location: ItemLocation) => Effect.Effect<ItemSnapshot, ItemInvalid | ItemUnreadable>

@@ -73,6 +73,44 @@ describe("a listing is never stale", () => {
       })
     ))
 
+  it.effect("a lookup that is remembered ends otherwise as soon as any tier that it read has changed", () =>
+    using((disk, store) =>
+      Effect.gen(function*() {
+        const ping = Effect.map(
+          Effect.result(store.find({ id: "ping", type: "tool" })),
+          (found) =>
+            found._tag === "Failure"
+              ? found.failure._tag
+              : [found.success.location, ...found.success.hides].map(({ category, tier }) => `${tier}:${category}`)
+                .join(" ")
+        )
+        const twice = Effect.gen(function*() {
+          yield* settle
+          const first = yield* ping
+          assert.strictEqual(yield* ping, first)
+          return first
+        })
+        yield* now
+        disk.write("user", "tools/u/ping.py", "x\n")
+        assert.strictEqual(yield* twice, "user:u")
+        disk.write("project", "tools/p/ping.py", "x\n")
+        assert.strictEqual(yield* twice, "project:p user:u")
+        disk.write("project", "tools/q/ping.py", "x\n")
+        assert.strictEqual(yield* twice, "ItemAmbiguous")
+        Fs.rmSync(`${disk.root("project")}/tools/p/ping.py`)
+        assert.strictEqual(yield* twice, "project:q user:u")
+        Fs.renameSync(`${disk.root("user")}/tools/u`, `${disk.root("user")}/tools/v`)
+        assert.strictEqual(yield* twice, "project:q user:v")
+        Fs.rmSync(disk.root("project"), { recursive: true })
+        assert.strictEqual(yield* twice, "user:v")
+        Fs.rmSync(`${disk.root("user")}/tools/v/ping.py`)
+        Fs.symlinkSync("../../away.py", `${disk.root("user")}/tools/v/ping.py`)
+        assert.strictEqual(yield* twice, "ItemUnreadable")
+        Fs.rmSync(disk.root("user"), { recursive: true })
+        assert.strictEqual(yield* twice, "ItemNotFound")
+      })
+    ))
+
   it.live("nor is a snapshot: same size, times set back, replaced, made executable", () =>
     using((disk, store) =>
       Effect.gen(function*() {
