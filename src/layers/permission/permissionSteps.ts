@@ -7,7 +7,16 @@ import { blame } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
 import { requireGranted, requireSecret } from "../capability/capabilitySteps.ts"
 
-/** The tool itself, and what its primitive says that it touches with these parameters. */
+/** What the accesses are, and what commands among them open. */
+const unfolded = (accesses: ReadonlyArray<Access>): ReadonlyArray<Access> =>
+  accesses.some((access) => access._tag === "Command" && access.opens !== undefined)
+    ? accesses.flatMap((access) => access._tag === "Command" ? [access, ...access.opens ?? []] : [access])
+    : accesses
+
+/**
+ * The tool itself, and what its primitive says that it touches with these parameters. Rules and grants decide about the
+ * same accesses.
+ */
 export const findAccesses = Effect.gen(function*() {
   const primitives = yield* Primitives
 
@@ -23,7 +32,7 @@ export const findAccesses = Effect.gen(function*() {
     })
     return Effect.mapBoth(of, {
       onFailure: (reason) => blame(chain, reason),
-      onSuccess: (touched) => ({ accesses: touched.length === 0 ? [own] : [own, ...touched] })
+      onSuccess: (touched) => ({ accesses: touched.length === 0 ? [own] : [own, ...unfolded(touched)] })
     })
   }
 })

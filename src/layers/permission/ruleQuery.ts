@@ -40,9 +40,7 @@ const plain = new Map(
 export const accessesOf = (action: Action): ReadonlyArray<Access> => {
   if (action._tag === "UseSecret") return [{ _tag: "Secret", capability: "secret.use", name: action.name }]
   if (action._tag !== "Run") return plain.get(action._tag) ?? []
-  const accesses = action.accesses.some((access) => access._tag === "Command" && access.opens !== undefined)
-    ? action.accesses.flatMap((access) => access._tag === "Command" ? [access, ...access.opens ?? []] : [access])
-    : action.accesses
+  const { accesses } = action
   if (accesses[0]?._tag === "Tool") return accesses
   const { id } = action.chain.leaf.tool.location
   return [{ _tag: "Tool", capability: `tool.${id}`, id, parameters: undefined }, ...accesses]
