@@ -6,7 +6,7 @@ import type { Match, RuleQuery } from "./matchRule.ts"
 import { absoluteOf, kindsOf, matchRule } from "./matchRule.ts"
 import { foldName, literalPrefix, type PathPattern, segmentsOf } from "./pathPattern.ts"
 import type { Outcome, Rule } from "./Rule.ts"
-import type { ScopedKind } from "./ruleSubject.ts"
+import { type ScopedKind, spokenAbout } from "./ruleSubject.ts"
 
 /** A rule, and the place that it is from. */
 export interface PlacedRule {
@@ -55,13 +55,19 @@ const keysOfKind = ({ outcome, scopes }: Rule, kind: ScopedKind): ReadonlyArray<
   }
 }
 
+/** A rule about one of Kiwi's own actions is kept under those that it includes too. */
+const keysOfAction = (capability: string, outcome: Outcome): ReadonlyArray<string> => {
+  const { exact, start } = spokenAbout(capability, outcome)
+  return start === undefined ? exact.map((name) => `K:${name}`) : ["K*"]
+}
+
 const keysOfRule = (rule: Rule): ReadonlyArray<string> => {
-  const { capability, scopes, tool } = rule
+  const { capability, outcome, scopes, tool } = rule
   if (capability === undefined && tool === undefined) return ["*"]
   if (capability === undefined && scopes === undefined) return [named("T", tool!)]
   const kinds = kindsOf(rule)
   return kinds.length === 0 && capability !== undefined
-    ? [named("K", capability)]
+    ? keysOfAction(capability, outcome)
     : kinds.flatMap((kind) => keysOfKind(rule, kind))
 }
 
