@@ -4,7 +4,6 @@ import { Effect, Option, Schema } from "effect"
 import { Projects } from "../../layers/Projects.ts"
 import type { ProjectKey } from "../../layers/Projects.ts"
 import { ApprovalAnswer } from "../../services/approval/Approval.ts"
-import { AnswerRefused } from "../../services/approval/ApprovalErrors.ts"
 import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
 import { toErrorObject } from "../../services/error/KiwiError.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
@@ -35,13 +34,6 @@ const failed = (error: KiwiError): RouteAnswer => ({
   body: { status: "error", error: toErrorObject(error) }
 })
 
-const terminalOnly = (id: string) =>
-  new AnswerRefused({
-    id,
-    issue: "it has a text that is too long to be shown whole here",
-    hint: `Answer it at a terminal: kiwi approve ${id}`
-  })
-
 /** `client`: the name of the token. */
 const answerOverHttp = (id: string, client: string, text: string) =>
   Effect.gen(function*() {
@@ -57,8 +49,6 @@ const answerOverHttp = (id: string, client: string, text: string) =>
     const { answer, digest } = body
     const store = yield* ApprovalStore
     const { approval } = yield* store.propose(id)
-    const isYes = answer !== "no" && answer !== "never"
-    if (isYes && approval.unreadable.length > 0) return yield* terminalOnly(id)
     // The store compares the digest with the question as it is now.
     const gate = HumanGate.of({
       ask: ({ kind }) =>
