@@ -4,7 +4,7 @@
 import type { Access, PathAccess } from "../../capability/Access.ts"
 import type { Match, RuleQuery } from "./matchRule.ts"
 import { absoluteOf, kindsOf, matchRule } from "./matchRule.ts"
-import { foldName, literalPrefix, type PathPattern, segmentsOf } from "./pathPattern.ts"
+import { foldName, isWild, literalPrefix, type PathPattern, segmentsOf } from "./pathPattern.ts"
 import type { Outcome, Rule } from "./Rule.ts"
 import { type ScopedKind, spokenAbout } from "./ruleSubject.ts"
 
@@ -22,8 +22,6 @@ export interface PlacedRule {
 export interface FoundRule extends PlacedRule {
   readonly match: Exclude<Match, "no">
 }
-
-const isWild = (name: string): boolean => /[*?]/.test(name)
 
 const programName = (word: string): string => word.slice(word.lastIndexOf("/") + 1).toLowerCase()
 
