@@ -55,8 +55,10 @@ export const permit = Effect.gen(function*() {
 export const permitSecrets = Effect.gen(function*() {
   const gate = yield* PermissionGate
 
-  return (facts: Facts<"asks" | "call" | "chain" | "env" | "verified"> & Partial<Facts<"claims" | "settled">>) => {
-    const { asks, call, chain, claims, env, settled = [], verified } = facts
+  return (
+    facts: Facts<"asks" | "call" | "chain" | "env" | "rule" | "verified"> & Partial<Facts<"claims" | "settled">>
+  ) => {
+    const { asks, call, chain, claims, env, rule, settled = [], verified } = facts
     const { references } = env
     if (references === undefined || references.size === 0) return Effect.void
     const decide = (name: string) => {
@@ -68,6 +70,7 @@ export const permitSecrets = Effect.gen(function*() {
     return Effect.map(
       Effect.forEach(references, decide),
       (decisions) => ({
+        rule: [...new Set([rule, ...decisions.map((one) => one.rule)])].join(", "),
         asks: [...asks, ...decisions.flatMap((decision) => decision.asks)],
         settled: [...settled, ...decisions.flatMap((decision) => decision.settled ?? [])]
       })
