@@ -6,6 +6,7 @@ import { Primitives } from "../../services/primitive/Primitive.ts"
 import { blame } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
 import { requireGranted, requireSecret } from "../capability/capabilitySteps.ts"
+import { toolAccess } from "./ruleQuery.ts"
 
 /** What the accesses are, and what commands among them open. */
 const unfolded = (accesses: ReadonlyArray<Access>): ReadonlyArray<Access> =>
@@ -21,11 +22,9 @@ export const findAccesses = Effect.gen(function*() {
   const primitives = yield* Primitives
 
   return ({ call, chain, parameters }: Facts<"call" | "chain" | "parameters">) => {
-    const { id } = chain.leaf.tool.location
-    const { toolType } = chain.leaf.tool
-    const own: Access = { _tag: "Tool", capability: `tool.${id}`, id, toolType, parameters }
+    const own = toolAccess(chain, parameters)
     const of = primitives.accesses(chain.primitive.tool.location.id, {
-      tool: id,
+      tool: chain.leaf.tool.location.id,
       caller: call.caller,
       config: chain.config,
       parameters
@@ -42,10 +41,8 @@ export const permit = Effect.gen(function*() {
 
   return (facts: Facts<"call" | "chain" | "verified"> & Partial<Facts<"accesses" | "claims">>) => {
     const { call, chain, claims, verified } = facts
-    const { location: { id }, toolType } = chain.leaf.tool
     // `trace` has no parameters, and so knows only the tool.
-    const own: Access = { _tag: "Tool", capability: `tool.${id}`, id, toolType, parameters: undefined }
-    const accesses = facts.accesses ?? [own]
+    const accesses = facts.accesses ?? [toolAccess(chain, undefined)]
     const decision = gate.decide(call.caller, { _tag: "Run", chain, verified, accesses })
     return claims === undefined ? decision : Effect.andThen(requireGranted(claims, chain, accesses), decision)
   }

@@ -112,8 +112,8 @@ export class RuleIndex {
     const keys = ["*"]
     switch (access._tag) {
       case "Tool":
-        keys.push(`T:${access.id}`, "T*")
-        if (item !== undefined) keys.push(`T:${item.name}`)
+        keys.push("T*")
+        if (item !== undefined) keys.push(`T:${item.id}`, `T:${item.name}`)
         break
       case "Plain":
         keys.push(`K:${access.capability}`, "K*")
