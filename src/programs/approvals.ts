@@ -26,9 +26,8 @@ export const refuseApprovals = Effect.fnUntraced(function*(caller: Caller, sessi
   return yield* asHuman(question, caller, (act) => store.refuse(act, session))
 })
 
-/** The answers of `kiwi approve`, and of `kiwi reject`. */
+/** The answers of `kiwi approve`. */
 export const approving: ReadonlyArray<ApprovalAnswer> = ["once", "session", "always"]
-export const rejecting: ReadonlyArray<ApprovalAnswer> = ["no", "never"]
 
 const isPending = (error: { readonly _tag: string }): error is ApprovalPending => error._tag === "ApprovalPending"
 

@@ -2,6 +2,7 @@
 // gate is asked, and only then it is performed. ToolProxy does the same for running a tool.
 import { Clock, Effect, Exit, Predicate, Record as Rec } from "effect"
 import type { Schema } from "effect"
+import { auditAsked } from "../layers/approval/auditAsked.ts"
 import { requestText } from "../layers/approval/requestText.ts"
 import { sha256 } from "../layers/identity/sha256.ts"
 import type { ApprovalRequest, Approved } from "../services/approval/ApprovalStore.ts"
@@ -86,6 +87,7 @@ export const govern = Effect.fnUntraced(function*<F extends Found, A, E extends 
   let subject = request.subject
   let rule: string | undefined
   let approval: Approved | undefined
+  let asked: ReturnType<typeof auditAsked>
   return yield* audited(
     audit,
     {
@@ -99,6 +101,7 @@ export const govern = Effect.fnUntraced(function*<F extends Found, A, E extends 
       ending: () => ({
         subject,
         rule,
+        asked,
         ...(approval === undefined ? {} : { approval: { id: approval.id, by: approval.by } })
       }),
       lost: (value: A, error): Effect.Effect<A, AuditUnavailable> =>
@@ -110,9 +113,10 @@ export const govern = Effect.fnUntraced(function*<F extends Found, A, E extends 
       })
       const decision = yield* gate.decide(caller, found.action)
       rule = decision.rule
+      asked = auditAsked(decision.asks, decision.settled ?? [])
       if (decision.asks.length > 0) {
-        const asked = requestOf({ caller, callId, operation, subject, parameters }, found.action, decision.asks)
-        approval = yield* approvals.require(asked)
+        const about = { caller, callId, operation, subject, parameters }
+        approval = yield* approvals.require(requestOf(about, found.action, decision.asks))
         rule = approval.rule
       }
       return yield* perform(found)

@@ -1,6 +1,7 @@
 // What waits for a person in a project, what they answered lately, and what was refused.
 import { Effect, Option } from "effect"
 import { sha256 } from "../layers/identity/sha256.ts"
+import { userRulesPath } from "../layers/permission/ruleSources.ts"
 import type { Approval } from "../services/approval/Approval.ts"
 import { answersOf, offersOf, together } from "../services/approval/Approval.ts"
 import { ApprovalNotFound } from "../services/approval/ApprovalErrors.ts"
@@ -8,8 +9,12 @@ import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
 import type { AuditEntry } from "../services/audit/AuditEntry.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import type { Caller } from "../services/call/Caller.ts"
+import { safeLine } from "../services/error/safeText.ts"
 import type { Intervention } from "../services/limit/Interventions.ts"
 import { Interventions } from "../services/limit/Interventions.ts"
+import { RuleRefused } from "../services/permission/PermissionErrors.ts"
+import { isWild } from "../services/permission/rule/pathPattern.ts"
+import { originOf } from "../services/permission/rule/ruleOrigin.ts"
 import { Settings } from "../services/settings/Settings.ts"
 import { shellWord } from "../services/text/shellWord.ts"
 import type { HumanRequest } from "../services/trust/HumanAct.ts"
@@ -100,8 +105,16 @@ export const shown = (approval: Approval, others: ReadonlyArray<Approval> = []):
 
 /** What `kiwi permissions remove` takes, from a rule's name in the audit. Undefined for what Kiwi ships. */
 const ruleIdOf = (rule = ""): string | undefined => {
-  const [, tier, line] = /^(user|project):config\/permissions\.yaml:(\d+)$/.exec(rule) ?? []
-  return tier === undefined ? /^remembered (\S+)$/.exec(rule)?.[1] : `${tier}:${line}`
+  const origin = originOf(rule)
+  switch (origin._tag) {
+    case "File":
+      // No command edits a profile.
+      return origin.file === userRulesPath ? `${origin.tier}:${origin.line}` : undefined
+    case "Remembered":
+      return origin.id
+    case "Shipped":
+      return undefined
+  }
 }
 
 /** A refusal that only a person's answer, or nobody's, explains is not one that a rule would have prevented. */
@@ -137,6 +150,15 @@ export const refusedLately = Effect.map(
   Effect.flatMap(AuditLog, (audit) => audit.read({ limit: refusalsShown, outcome: "denied" })),
   (denied) => denied.flatMap(refusalOf).toReversed()
 )
+
+/** The client that made a refused call, for a rule about that client alone. */
+export const refusedClient = Effect.fnUntraced(function*({ allow = "", call }: Refused) {
+  const entries = yield* (yield* AuditLog).read({ call })
+  const client = entries.find((entry) => entry.kind === "request")?.caller.client
+  return client === undefined || isWild(client)
+    ? yield* new RuleRefused({ rule: safeLine(allow), issue: "is not made, since no rule can name its caller" })
+    : client
+})
 
 /** What waits for a person. */
 export const waits = Effect.gen(function*() {

@@ -73,7 +73,7 @@ const readAsked = Effect.fnUntraced(function*(days: number) {
 
   const take = (entry: AuditEntry): void => {
     if (entry.kind === "request") {
-      if (entry.operation === "run") clients.set(entry.call, entry.caller.client)
+      clients.set(entry.call, entry.caller.client)
       return
     }
     const client = entry.kind === "result" ? clients.get(entry.call) : undefined
@@ -86,7 +86,7 @@ const readAsked = Effect.fnUntraced(function*(days: number) {
       if (!refusedIds.has(id)) refused.push(call)
       refusedIds.add(id)
     } else if (asked.length > 0 && isAnswered(entry)) approved.push(call)
-    else if (entry.outcome === "denied" && error !== undefined) denied.push(unsuggested(call, error.message))
+    else if (entry.operation === undefined && entry.outcome === "denied" && error !== undefined) denied.push(unsuggested(call, error.message))
   }
   yield* Stream.runForEach(audit.stream({ since }), ({ entry }) => Effect.sync(() => take(entry)))
   return { approved, refused, denied }

@@ -5,10 +5,10 @@ import type { Schema } from "effect"
 import { sha256 } from "../layers/identity/sha256.ts"
 import { addRules, removeRule } from "../layers/permission/editRuleFile.ts"
 import { makeJudge, nameOf } from "../layers/permission/PermissionGateRules.ts"
+import { findAccesses } from "../layers/permission/permissionSteps.ts"
 import { accessesOf, queryOf } from "../layers/permission/ruleQuery.ts"
 import { projectRulesFile, projectRulesPath, userRulesFile, userRulesPath } from "../layers/permission/ruleSources.ts"
 import type { Caller } from "../services/call/Caller.ts"
-import type { Access } from "../services/capability/Access.ts"
 import { showAccess } from "../services/capability/Access.ts"
 import { safeLine } from "../services/error/safeText.ts"
 import { ReadRefused, SafeFiles } from "../services/files/SafeFiles.ts"
@@ -21,7 +21,6 @@ import type { Outcome, RuleEntry } from "../services/permission/rule/Rule.ts"
 import { showRule } from "../services/permission/rule/Rule.ts"
 import { parseRuleFile } from "../services/permission/rule/ruleFile.ts"
 import { shadowed } from "../services/permission/rule/shadowed.ts"
-import { Primitives } from "../services/primitive/Primitive.ts"
 import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { shellWord } from "../services/text/shellWord.ts"
 import type { HumanRequest } from "../services/trust/HumanAct.ts"
@@ -249,7 +248,6 @@ const outcomeNames = { Allow: "allow", Ask: "ask", Deny: "deny" } as const
 export const explainPermissions = Effect.fn("explainPermissions")(
   function*(item: string, parameters: Schema.JsonObject, caller: Caller) {
     const proxy = yield* ToolProxy
-    const primitives = yield* Primitives
     const sources = yield* (yield* PermissionRules).current
     const { around, judge } = yield* makeJudge
     const { blocked, resolved, verified } = yield* proxy.trace(caller, { item })
@@ -257,15 +255,9 @@ export const explainPermissions = Effect.fn("explainPermissions")(
       return yield* blocked?.error ?? new RuleRefused({ rule: safeLine(item), issue: "is no tool" })
     }
     const { chain } = resolved
-    const { id } = chain.leaf.tool.location
-    const touched = yield* primitives.accesses(chain.primitive.tool.location.id, {
-      tool: id,
-      caller,
-      config: chain.config,
-      parameters
-    })
-    const own: Access = { _tag: "Tool", capability: `tool.${id}`, id, parameters }
-    const action = { _tag: "Run", chain, verified, accesses: [own, ...touched] } as const
+    const call = { callId: "", caller, item, parameters, dryRun: true }
+    const { accesses } = yield* (yield* findAccesses)({ call, chain, parameters })
+    const action = { _tag: "Run", chain, verified, accesses } as const
     const query = queryOf(caller, action, action.accesses, around.root)
     return yield* Effect.forEach(
       accessesOf(action),

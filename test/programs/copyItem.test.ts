@@ -6,8 +6,10 @@ import { join } from "node:path"
 import { withApproval } from "../../src/programs/approvals.ts"
 import * as CopyItem from "../../src/programs/copyItem.ts"
 import { loadInto } from "../../src/programs/load.ts"
+import { suggestPermissions } from "../../src/programs/permissionSuggestions.ts"
 import { runTool } from "../../src/programs/runTool.ts"
 import { sign } from "../../src/programs/sign.ts"
+import { AuditLog } from "../../src/services/audit/AuditLog.ts"
 import { codeOf, innermost } from "../../src/services/error/KiwiError.ts"
 import type { KiwiError } from "../../src/services/error/KiwiError.ts"
 import { HumanGate } from "../../src/services/trust/HumanAct.ts"
@@ -61,6 +63,16 @@ describe("copying an item to another tier", () => {
       yield* w.use(sign({ id: "say" }, caller))
       const copied = yield* w.use(copyItem({ id: "say", destination: "user", version: "1.0.0" }, caller))
       assert.deepStrictEqual(copied, { to: "user:tools/misc/say.yaml", written: true })
+      const asked = (yield* w.use(Effect.flatMap(AuditLog, (audit) => audit.read()))).flatMap((entry) =>
+        entry.kind === "result" && entry.asked !== undefined ? entry.asked : []
+      )
+      const question = { access: "kiwi.write", rule: "copies-ask" }
+      assert.deepStrictEqual(asked, [question, question], "when it was filed, and when it was allowed")
+      const { left, rules } = yield* w.use(suggestPermissions(1, "user"))
+      assert.deepStrictEqual(rules, [])
+      assert.deepStrictEqual(left.map(({ touches, why }) => [touches, why]), [
+        [["kiwi.write"], "no rule can name what it touches"]
+      ])
       assert.strictEqual(
         fs.readFileSync(w.inUser("tools/misc/say.yaml"), "utf8"),
         fs.readFileSync(w.inProject("tools/misc/say.yaml"), "utf8")

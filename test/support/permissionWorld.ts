@@ -4,6 +4,7 @@ import * as PermissionGateRules from "../../src/layers/permission/PermissionGate
 import * as PermissionRulesMemory from "../../src/layers/permission/PermissionRulesMemory.ts"
 import * as ProfilesMemory from "../../src/layers/permission/profile/ProfilesMemory.ts"
 import * as RememberedRulesMemory from "../../src/layers/permission/RememberedRulesMemory.ts"
+import { toolAccess } from "../../src/layers/permission/ruleQuery.ts"
 import { projectRulesPath } from "../../src/layers/permission/ruleSources.ts"
 import * as ChildProcessesMemory from "../../src/layers/process/ChildProcessesMemory.ts"
 import * as SchemaValidatorByOrigin from "../../src/layers/schema/SchemaValidatorByOrigin.ts"
@@ -143,8 +144,7 @@ const verifiedOf = (chain: Chain, by: ReadonlyArray<SignerName>) =>
 
 export const runOf = (options: RunOptions): Action => {
   const chain = chainOf(options)
-  const { id } = chain.leaf.tool.location
-  const own: Access = { _tag: "Tool", capability: `tool.${id}`, id, parameters: options.parameters ?? {} }
+  const own = toolAccess(chain, options.parameters ?? {})
   return {
     _tag: "Run",
     chain,

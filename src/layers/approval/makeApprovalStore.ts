@@ -6,6 +6,7 @@ import {
   answersOf,
   claim,
   dismiss,
+  grants,
   offersOf,
   record,
   refuseAll,
@@ -32,7 +33,7 @@ import { ruleFor } from "../../services/permission/offeredRule.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
-import { requireAct } from "../../services/trust/HumanAct.ts"
+import { requireAct, sawUnreadable } from "../../services/trust/HumanAct.ts"
 import { questionOf, refusalOf, rulesOf } from "./approvalQuestion.ts"
 
 export interface ApprovalBackend {
@@ -198,6 +199,13 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
             id: approval.id,
             issue: `"${act.choice ?? ""}" was not among the answers`,
             hint: "Choose one of the answers that are shown"
+          })
+        }
+        if (grants(answer) && approval.unreadable.length > 0 && !sawUnreadable(act)) {
+          return yield* new AnswerRefused({
+            id: approval.id,
+            issue: "it has a text that is too long to be shown whole here",
+            hint: `Answer it at a terminal: kiwi approve ${approval.id}`
           })
         }
         const rules = rulesOf(approval, answer, options.rules)

@@ -6,24 +6,32 @@ import { Primitives } from "../../services/primitive/Primitive.ts"
 import { blame } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
 import { requireGranted, requireSecret } from "../capability/capabilitySteps.ts"
+import { toolAccess } from "./ruleQuery.ts"
 
-/** The tool itself, and what its primitive says that it touches with these parameters. */
+/** What the accesses are, and what commands among them open. */
+const unfolded = (accesses: ReadonlyArray<Access>): ReadonlyArray<Access> =>
+  accesses.some((access) => access._tag === "Command" && access.opens !== undefined)
+    ? accesses.flatMap((access) => access._tag === "Command" ? [access, ...access.opens ?? []] : [access])
+    : accesses
+
+/**
+ * The tool itself, and what its primitive says that it touches with these parameters. Rules and grants decide about the
+ * same accesses.
+ */
 export const findAccesses = Effect.gen(function*() {
   const primitives = yield* Primitives
 
   return ({ call, chain, parameters }: Facts<"call" | "chain" | "parameters">) => {
-    const { id } = chain.leaf.tool.location
-    const { toolType } = chain.leaf.tool
-    const own: Access = { _tag: "Tool", capability: `tool.${id}`, id, toolType, parameters }
+    const own = toolAccess(chain, parameters)
     const of = primitives.accesses(chain.primitive.tool.location.id, {
-      tool: id,
+      tool: chain.leaf.tool.location.id,
       caller: call.caller,
       config: chain.config,
       parameters
     })
     return Effect.mapBoth(of, {
       onFailure: (reason) => blame(chain, reason),
-      onSuccess: (touched) => ({ accesses: touched.length === 0 ? [own] : [own, ...touched] })
+      onSuccess: (touched) => ({ accesses: touched.length === 0 ? [own] : [own, ...unfolded(touched)] })
     })
   }
 })
@@ -33,10 +41,8 @@ export const permit = Effect.gen(function*() {
 
   return (facts: Facts<"call" | "chain" | "verified"> & Partial<Facts<"accesses" | "claims">>) => {
     const { call, chain, claims, verified } = facts
-    const { location: { id }, toolType } = chain.leaf.tool
     // `trace` has no parameters, and so knows only the tool.
-    const own: Access = { _tag: "Tool", capability: `tool.${id}`, id, toolType, parameters: undefined }
-    const accesses = facts.accesses ?? [own]
+    const accesses = facts.accesses ?? [toolAccess(chain, undefined)]
     const decision = gate.decide(call.caller, { _tag: "Run", chain, verified, accesses })
     return claims === undefined ? decision : Effect.andThen(requireGranted(claims, chain, accesses), decision)
   }
@@ -46,8 +52,10 @@ export const permit = Effect.gen(function*() {
 export const permitSecrets = Effect.gen(function*() {
   const gate = yield* PermissionGate
 
-  return (facts: Facts<"asks" | "call" | "chain" | "env" | "verified"> & Partial<Facts<"claims" | "settled">>) => {
-    const { asks, call, chain, claims, env, settled = [], verified } = facts
+  return (
+    facts: Facts<"asks" | "call" | "chain" | "env" | "rule" | "verified"> & Partial<Facts<"claims" | "settled">>
+  ) => {
+    const { asks, call, chain, claims, env, rule, settled = [], verified } = facts
     const { references } = env
     if (references === undefined || references.size === 0) return Effect.void
     const decide = (name: string) => {
@@ -59,6 +67,7 @@ export const permitSecrets = Effect.gen(function*() {
     return Effect.map(
       Effect.forEach(references, decide),
       (decisions) => ({
+        rule: [...new Set([rule, ...decisions.map((one) => one.rule)])].join(", "),
         asks: [...asks, ...decisions.flatMap((decision) => decision.asks)],
         settled: [...settled, ...decisions.flatMap((decision) => decision.settled ?? [])]
       })

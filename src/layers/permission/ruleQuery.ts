@@ -1,6 +1,6 @@
 // What rules need to know of an action.
 import type { Caller } from "../../services/call/Caller.ts"
-import type { Access } from "../../services/capability/Access.ts"
+import type { Access, ToolAccess } from "../../services/capability/Access.ts"
 import type { Chain } from "../../services/chain/Chain.ts"
 import type { Verified } from "../../services/integrity/Verifier.ts"
 import type { ItemLocation } from "../../services/item/Item.ts"
@@ -36,16 +36,19 @@ const plain = new Map(
   ])
 )
 
+/** Running the tool of a chain. `parameters`: undefined if they are not known. A source's tool has its name in front. */
+export const toolAccess = ({ leaf: { tool } }: Chain, parameters: ToolAccess["parameters"]): ToolAccess => {
+  const { id: own, source } = tool.location
+  const id = source === undefined ? own : `${source.name}/${own}`
+  return { _tag: "Tool", capability: `tool.${id}`, id, toolType: tool.toolType, parameters }
+}
+
 /** Never empty: for running a tool, the tool itself is the first. */
 export const accessesOf = (action: Action): ReadonlyArray<Access> => {
   if (action._tag === "UseSecret") return [{ _tag: "Secret", capability: "secret.use", name: action.name }]
   if (action._tag !== "Run") return plain.get(action._tag) ?? []
-  const accesses = action.accesses.some((access) => access._tag === "Command" && access.opens !== undefined)
-    ? action.accesses.flatMap((access) => access._tag === "Command" ? [access, ...access.opens ?? []] : [access])
-    : action.accesses
-  if (accesses[0]?._tag === "Tool") return accesses
-  const { id } = action.chain.leaf.tool.location
-  return [{ _tag: "Tool", capability: `tool.${id}`, id, parameters: undefined }, ...accesses]
+  const { accesses } = action
+  return accesses[0]?._tag === "Tool" ? accesses : [toolAccess(action.chain, undefined), ...accesses]
 }
 
 const placed = ({ category, id, source, tier }: ItemLocation) => ({

@@ -4,7 +4,6 @@ import { Effect, Option, Schema } from "effect"
 import { Projects } from "../../layers/Projects.ts"
 import type { ProjectKey } from "../../layers/Projects.ts"
 import { ApprovalAnswer } from "../../services/approval/Approval.ts"
-import { AnswerRefused } from "../../services/approval/ApprovalErrors.ts"
 import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
 import { toErrorObject } from "../../services/error/KiwiError.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
@@ -23,24 +22,12 @@ export interface RouteAnswer {
   readonly body: unknown
 }
 
-const statuses: Readonly<Record<string, number>> = {
-  ApprovalNotFound: 404,
-  ApprovalClosed: 409,
-  HumanRequired: 409,
-  AnswerRefused: 422
-}
+const failed = (status: number) => (error: KiwiError): Effect.Effect<RouteAnswer> =>
+  Effect.succeed({ status, body: { status: "error", error: toErrorObject(error) } })
 
-const failed = (error: KiwiError): RouteAnswer => ({
-  status: statuses[error._tag] ?? 503,
-  body: { status: "error", error: toErrorObject(error) }
-})
-
-const terminalOnly = (id: string) =>
-  new AnswerRefused({
-    id,
-    issue: "it has a text that is too long to be shown whole here",
-    hint: `Answer it at a terminal: kiwi approve ${id}`
-  })
+/** The answer is too late: the request is closed, or its question is another one by now. */
+const tooLate = failed(409)
+const unavailable = failed(503)
 
 /** `client`: the name of the token. */
 const answerOverHttp = (id: string, client: string, text: string) =>
@@ -57,8 +44,6 @@ const answerOverHttp = (id: string, client: string, text: string) =>
     const { answer, digest } = body
     const store = yield* ApprovalStore
     const { approval } = yield* store.propose(id)
-    const isYes = answer !== "no" && answer !== "never"
-    if (isYes && approval.unreadable.length > 0) return yield* terminalOnly(id)
     // The store compares the digest with the question as it is now.
     const gate = HumanGate.of({
       ask: ({ kind }) =>
@@ -71,14 +56,20 @@ const answerOverHttp = (id: string, client: string, text: string) =>
     )
     const data = { id: done.id, state: done.state, answer, made: done.answered?.rules ?? [] }
     return { status: 200, body: { status: "success", data } } satisfies RouteAnswer as RouteAnswer
-  }).pipe(Effect.catch((error: KiwiError) => Effect.succeed(failed(error))))
+  }).pipe(
+    Effect.catchTags({
+      ApprovalNotFound: failed(404),
+      ApprovalClosed: tooLate,
+      HumanRequired: tooLate,
+      AnswerRefused: failed(422)
+    }),
+    Effect.catch(unavailable)
+  )
 
 /** Answers requests of the server's own project. */
 export const makeAnswer = (project: ProjectKey) =>
   Effect.map(
     Projects,
     (projects) => (id: string, client: string, text: string): Effect.Effect<RouteAnswer> =>
-      projects.use(project)(answerOverHttp(id, client, text)).pipe(
-        Effect.catch((error: KiwiError) => Effect.succeed(failed(error)))
-      )
+      Effect.catch(projects.use(project)(answerOverHttp(id, client, text)), unavailable)
   )

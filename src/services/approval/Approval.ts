@@ -185,7 +185,8 @@ export const dismiss = (approvals: Approvals, id: string): Approvals => {
   return approvals.with(at, { ...found, dismissed: true }).filter((one) => one !== oldest)
 }
 
-const grants = (answer: ApprovalAnswer): boolean => answer !== "no" && answer !== "never"
+/** Whether the answer lets the call run. */
+export const grants = (answer: ApprovalAnswer): boolean => answer !== "no" && answer !== "never"
 
 /** The rules that `session` and `always` make, unless the person changes them. */
 export const offersOf = (asks: ReadonlyArray<AskedAccess>): ReadonlyArray<string> => [

@@ -35,7 +35,7 @@ export interface CommandAccess extends BySigner {
   readonly opaque?: string
   /** If it is opaque: the program and arguments as far as they can be read. Only rules that restrict look at it. */
   readonly partly?: ReadonlyArray<string | undefined>
-  /** What it opens because of its arguments, if that is all that it does: decided beside it. */
+  /** What it opens because of its arguments, if that is all that it does. A call has these accesses beside it. */
   readonly opens?: ReadonlyArray<Access>
   /** A person has let the tool run it without a sandbox, whether or not there is one. */
   readonly unconfined?: true

@@ -5,6 +5,7 @@ import type { Access } from "./Access.ts"
 import * as Constraint from "./Constraint.ts"
 import type { PatternMatch } from "./Constraint.ts"
 import { noPattern } from "./Constraint.ts"
+import { denied, granted, hasName, type Names } from "./impliedNames.ts"
 import * as Scope from "./scopes/Scope.ts"
 import { withoutContained } from "./withoutContained.ts"
 
@@ -33,35 +34,6 @@ export const GrantSet = Schema.Struct({
 export type GrantSet = typeof GrantSet.Type
 
 export const nothing: GrantSet = { allow: [], deny: [] }
-
-/** Names of capabilities: these, and all that begin with `start`. */
-interface Names {
-  readonly exact: ReadonlyArray<string>
-  readonly start?: string
-}
-
-const namesOf = (
-  capability: string,
-  implied: Readonly<Record<string, ReadonlyArray<string>>>
-): Names =>
-  capability === "kiwi.all"
-    ? { exact: [], start: "kiwi." }
-    : capability.endsWith("*")
-    ? { exact: [], start: capability.slice(0, -1) }
-    : { exact: [capability, ...(Object.hasOwn(implied, capability) ? implied[capability]! : [])] }
-
-const alsoGranted = {
-  "fs.write": ["fs.read"],
-  "kiwi.execute": ["kiwi.search", "kiwi.load", "kiwi.help"]
-}
-/** Deleting a file is a change of it. */
-const alsoDenied = { "fs.write": ["fs.delete"] }
-
-const granted = (capability: string): Names => namesOf(capability, alsoGranted)
-const denied = (capability: string): Names => namesOf(capability, alsoDenied)
-
-const hasName = ({ exact, start }: Names, name: string): boolean =>
-  exact.includes(name) || (start !== undefined && name.startsWith(start))
 
 const areNamesWithin = (child: Names, parent: Names): boolean =>
   child.exact.every((name) => hasName(parent, name)) &&

@@ -11,8 +11,9 @@ import type { CommandPattern } from "../capability/command/CommandPattern.ts"
 import { suggestPattern } from "../capability/command/suggestPattern.ts"
 import { folderRule, ruleFor } from "./offeredRule.ts"
 import { foremostOf, matchRule, type RuleQuery } from "./rule/matchRule.ts"
-import { foldName, literalPrefix, segmentsOf } from "./rule/pathPattern.ts"
+import { foldName, isWild, literalPrefix, segmentsOf } from "./rule/pathPattern.ts"
 import { makeRule, type Rule, type RuleEntry } from "./rule/Rule.ts"
+import { originOf } from "./rule/ruleOrigin.ts"
 
 /** A call about which a person was asked, as the audit has it. */
 export interface AskedCall {
@@ -80,7 +81,7 @@ const candidateOf = (
   const access = isRedacted(asked) ? undefined : accessOf(asked)
   const allow = access === undefined ? undefined : ruleFor(access)
   if (access === undefined || allow === undefined) return Result.fail("no rule can name what it touches")
-  if (/[*?]/.test(client)) return Result.fail("no rule can name its caller")
+  if (isWild(client)) return Result.fail("no rule can name its caller")
   // A secret is for the tool that was agreed to, as it was.
   if (access._tag === "Secret" && digest === undefined) return Result.fail("the audit does not have its tool's digest")
   const entry = { allow, caller: client, ...(access._tag === "Secret" && digest !== undefined ? { digest } : {}) }
@@ -90,11 +91,9 @@ const candidateOf = (
   })
 }
 
-/** A rule that a person wrote asks on purpose, and wins over any rule that allows. */
-const isFromFile = (rule: string): boolean => rule.includes("permissions.yaml")
-
 const candidatesOf = (call: AskedCall): Result.Result<ReadonlyArray<Candidate>, string> => {
-  const own = call.asked.find(({ rule }) => isFromFile(rule))
+  // A rule that a person wrote, in a profile too, asks on purpose, and wins over any rule that allows.
+  const own = call.asked.find(({ rule }) => originOf(rule)._tag === "File")
   if (own !== undefined) return Result.fail(`${own.rule} asks, and wins over a rule that allows`)
   return Result.all(call.asked.map((one) => candidateOf(one, call)))
 }

@@ -69,6 +69,10 @@ export interface HumanAct {
   readonly passphrase?: Redacted.Redacted
 }
 
+/** Whether the surface of this act could show the person what `unreadable` names. */
+export const sawUnreadable = ({ by }: HumanAct): boolean =>
+  by === "terminal" || by === "passphrase" || by === "embedder"
+
 /** Only a person may do this, and nobody could be asked here, or what they agreed to has changed. */
 export class HumanRequired extends Schema.TaggedError<HumanRequired>()("HumanRequired", {
   kind: HumanActKind,

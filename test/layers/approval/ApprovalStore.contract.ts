@@ -213,6 +213,26 @@ export const contract = (
         assert.strictEqual(yield* tagOf(store.answer(changed, agreeTo(shown.question, "once"))), "ApprovalNotFound")
       }))
 
+    test("what nobody could read whole is agreed to at a terminal, and refused anywhere", (store) =>
+      Effect.gen(function*() {
+        const ways = ["terminal", "passphrase", "embedder", "elicitation", "approver", "init"] as const
+        const answers = ["once", "session", "always", "no", "never"] as const
+        for (const [at, by] of ways.entries()) {
+          for (const [index, answer] of answers.entries()) {
+            const ask = writes(`d${at}${index}/x`, `allow: fs.write(d${at}${index}/**)`)
+            const digest = `${at}${index}`.repeat(32)
+            const id = yield* file(store, request({ digest, asks: [ask], unreadable: ["parameters"] }))
+            const { question } = yield* store.propose(id)
+            const tag = yield* tagOf(store.answer(id, { ...agreeTo(question, answer), by }))
+            const isSeen = at < 3 || answer === "no" || answer === "never"
+            assert.strictEqual(tag, isSeen ? "Approved" : "AnswerRefused", `${answer} by ${by}`)
+            if (!isSeen) yield* answerIt(store, id, "no")
+          }
+        }
+        const made = yield* (yield* RememberedRules).current
+        assert.deepStrictEqual(made.filter(({ rule }) => /allow: fs.write\(d[345]/.test(rule)), [])
+      }))
+
     test("always makes the offered rules, settles what they cover, and leaves the rest", (store) =>
       Effect.gen(function*() {
         const id = yield* file(store)

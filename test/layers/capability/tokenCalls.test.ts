@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted } from "effect"
+import { Effect, Layer, Redacted, Result } from "effect"
 import { AuditLog } from "../../../src/services/audit/AuditLog.ts"
-import type { Access } from "../../../src/services/capability/Access.ts"
+import type { CommandAccess, PathAccess } from "../../../src/services/capability/Access.ts"
 import { CapabilityTokens } from "../../../src/services/capability/CapabilityTokens.ts"
-import type { Grant } from "../../../src/services/capability/Grant.ts"
+import type { Grant, GrantSet } from "../../../src/services/capability/Grant.ts"
 import { Builtins } from "../../../src/services/primitive/Builtins.ts"
 import type { ToolCall } from "../../../src/services/proxy/ToolCall.ts"
 import { ToolProxy } from "../../../src/services/proxy/ToolProxy.ts"
@@ -14,7 +14,31 @@ const pay = tool({
   config: { command: "argv", args: ["{to}"], output: "json" }
 })
 
-const reads: Access = { _tag: "Path", capability: "fs.read", path: "src/a.ts" }
+const reads: PathAccess = { _tag: "Path", capability: "fs.read", path: "src/a.ts" }
+
+/** A command with the files that it opens by its arguments, as `shell.run` says it. */
+const command = (text: string, ...opens: ReadonlyArray<Partial<PathAccess>>): readonly [string, CommandAccess] => [
+  text,
+  {
+    _tag: "Command",
+    capability: "process.exec",
+    words: text.split(" "),
+    text,
+    opens: opens.map((one) => Object.assign({}, reads, one))
+  }
+]
+
+const commands = Object.fromEntries([
+  command("pwd"),
+  command("cat src/a.ts", {}),
+  command("cat secret/x", { path: "secret/x" }),
+  command("cat src/a.ts secret/x", {}, { path: "secret/x" }),
+  command("ls", { path: "." }),
+  command("ls -R", { path: ".", below: true }),
+  command("ls -R src", { path: "src", below: true }),
+  command("git grep key", { path: ".", below: true }),
+  command("mkdir secret/y", { capability: "fs.write", path: "secret/y" })
+])
 
 const world = kernel({
   project: {
@@ -23,12 +47,15 @@ const world = kernel({
   }
 })
 
-const as = (allow: ReadonlyArray<Grant>, item: string, parameters = {}, rest: Partial<ToolCall> = {}) =>
+const within = (grants: GrantSet, item: string, parameters = {}, rest: Partial<ToolCall> = {}) =>
   Effect.gen(function*() {
     const tokens = yield* CapabilityTokens
-    const token = yield* tokens.mint({ thread: "t1", directive: "d1", grants: { allow, deny: [] } })
+    const token = yield* tokens.mint({ thread: "t1", directive: "d1", grants })
     return yield* call(item, parameters, { thread: "t1", token, ...rest })
   })
+
+const as = (allow: ReadonlyArray<Grant>, item: string, parameters = {}, rest: Partial<ToolCall> = {}) =>
+  within({ allow, deny: [] }, item, parameters, rest)
 
 const denial = (allow: ReadonlyArray<Grant>, item: string, parameters = {}) =>
   Effect.map(Effect.flip(as(allow, item, parameters)), (error) => {
@@ -117,7 +144,13 @@ describe("a call with a token", () => {
 describe("a system tool that says what it touches", () => {
   const looking = kernel({
     items: {
-      "tools/acme/look.yaml": tool({ tool_type: "builtin", executor_id: "builtin", config: { handler: "look" } })
+      "tools/acme/look.yaml": tool({ tool_type: "builtin", executor_id: "builtin", config: { handler: "look" } }),
+      "tools/acme/shell.yaml": tool({
+        tool_type: "builtin",
+        executor_id: "builtin",
+        input_schema: object({ text: { type: "string" } }, "text"),
+        config: { handler: "shell" }
+      })
     },
     replace: Layer.succeed(
       Builtins,
@@ -129,6 +162,9 @@ describe("a system tool that says what it touches", () => {
               mayAlso?.({ ...reads, path: "lib/b.ts" }) ?? Effect.succeed("allowed"),
               (data) => ({ data, metadata: {} })
             )
+        }], ["shell", {
+          accesses: ({ parameters }) => Effect.succeed([commands[String(parameters["text"])]!]),
+          run: () => Effect.succeed({ data: "ran", metadata: {} })
         }]])
       })
     )
@@ -140,5 +176,53 @@ describe("a system tool that says what it touches", () => {
       assert.strictEqual((yield* as([{ capability: "fs.read", scope: ["**"] }], "look")).data, "allowed")
       assert.include(yield* denial([{ capability: "fs.read", scope: ["lib/**"] }], "look"), "fs.read(src/a.ts)")
       assert.include(yield* denial([{ capability: "tool.look" }], "look"), "fs.read(src/a.ts)")
+    }).pipe(Effect.provide(looking)))
+
+  const exec: Grant = { capability: "process.exec" }
+  const src: Grant = { capability: "fs.read", scope: ["src/**"] }
+  const all: Grant = { capability: "fs.read", scope: ["**"] }
+  const secret: Grant = { capability: "fs.read", scope: ["secret/**"] }
+  const keys: Grant = { capability: "fs.read", scope: ["**/*.key"] }
+  const rows: ReadonlyArray<
+    readonly [text: string, allow: ReadonlyArray<Grant>, deny: ReadonlyArray<Grant>, missing?: string]
+  > = [
+    ["pwd", [exec], []],
+    ["cat src/a.ts", [exec], [], "fs.read(src/a.ts)"],
+    ["cat src/a.ts", [exec, src], [secret]],
+    ["cat secret/x", [exec, src], [], "fs.read(secret/x)"],
+    ["cat secret/x", [exec, all], [secret], "fs.read(secret/x)"],
+    ["cat secret/x", [exec, all], [{ capability: "fs.read" }], "fs.read(secret/x)"],
+    ["cat src/a.ts secret/x", [exec, all], [secret], "fs.read(secret/x)"],
+    ["mkdir secret/y", [exec, all], [], "fs.write(secret/y)"],
+    [
+      "mkdir secret/y",
+      [exec, { capability: "fs.write" }],
+      [{ capability: "fs.write", scope: ["secret/**"] }],
+      "fs.write"
+    ],
+    ["ls", [exec, { capability: "fs.read", scope: ["."] }], [secret]],
+    ["ls -R", [exec, all], []],
+    ["ls -R", [exec, { capability: "fs.read", scope: ["."] }], [], "fs.read(.)"],
+    ["ls -R", [exec, all], [secret], "fs.read(.)"],
+    ["ls -R src", [exec, all], [secret]],
+    ["ls -R src", [exec, src], []],
+    ["ls -R src", [exec, { capability: "fs.read", scope: ["src"] }], [], "fs.read(src)"],
+    ["ls -R src", [exec, { capability: "fs.read", scope: ["src", "**"] }], [], "fs.read(src)"],
+    ["ls -R src", [exec, src], [keys], "fs.read(src)"],
+    ["git grep key", [exec, { capability: "fs.read" }], []],
+    ["git grep key", [exec, { capability: "fs.read" }], [secret], "fs.read(.)"],
+    ["git grep key", [exec, { capability: "fs.read" }], [{ capability: "fs.read", scope: ["/etc/**"] }]]
+  ]
+  it.effect("needs grants for the files that its command opens, and for all of a folder", () =>
+    Effect.gen(function*() {
+      for (const [text, allow, deny, missing] of rows) {
+        const ran = yield* Effect.result(within({ allow, deny }, "shell", { text }))
+        const why = `${text} with ${JSON.stringify(allow)} without ${JSON.stringify(deny)}`
+        if (missing === undefined) assert.isTrue(Result.isSuccess(ran), why)
+        else {
+          assert.isTrue(Result.isFailure(ran), why)
+          if (Result.isFailure(ran)) assert.include(ran.failure.message, missing, why)
+        }
+      }
     }).pipe(Effect.provide(looking)))
 })

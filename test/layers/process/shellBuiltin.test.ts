@@ -32,7 +32,7 @@ describe("shell.run asks about", () => {
   > = [
     ["npm test", "process.exec(npm test)"],
     ["git status && npm test", "process.exec(git status)", "process.exec(npm test)"],
-    ["ls | wc -l", "process.exec(ls)", "process.exec(wc -l)"],
+    ["ls | wc -l", "process.exec(ls)", "fs.read(.)", "process.exec(wc -l)"],
     ["npm test > out.txt 2>&1", /^process\.exec\(npm test/, "fs.write(out.txt)"],
     ["cat < a.txt", /^process\.exec\(cat/, "fs.read(a.txt)"],
     ["cd sub && npm test > log", /^process\.exec\(npm test/, "fs.write(sub/log)"],

@@ -37,6 +37,26 @@ describe("a variable that refers to the keychain", () => {
       assert.notInclude(all, "keychain:github")
     }).pipe(Effect.provide(world())))
 
+  for (
+    const [permissions, rule] of [
+      ["", "signed-by-you, secrets-for-your-own"],
+      ["rules:\n  - allow: secret.use(github)\n", "signed-by-you, user:config/permissions.yaml:2"],
+      ["rules:\n  - allow: secret.use(other)\n", "signed-by-you, secrets-for-your-own"],
+      [
+        "rules:\n  - allow: tool\n  - allow: secret.use(git*)\n",
+        "user:config/permissions.yaml:2, user:config/permissions.yaml:3"
+      ],
+      ["rules:\n  - deny: secret.use(github)\n", "user:config/permissions.yaml:2"]
+    ] as const
+  ) {
+    it.effect(`the audit says by which rule it was given: ${rule}`, () =>
+      Effect.gen(function*() {
+        yield* Effect.ignore(call("tool"))
+        const found = (yield* entries).flatMap((entry) => entry.kind === "result" ? [entry.rule] : [])
+        assert.deepStrictEqual(found, [rule])
+      }).pipe(Effect.provide(world({}, { permissions }))))
+  }
+
   it.effect("in ENV_CONFIG, inside another value, and in the config", () =>
     Effect.gen(function*() {
       const { data } = yield* call("tool")

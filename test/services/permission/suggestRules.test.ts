@@ -46,6 +46,28 @@ describe("a suggestion", () => {
     ])
   })
 
+  for (
+    const [rule, isOwn] of [
+      ["user:config/permissions.yaml:4", true],
+      ["project:config/permissions.yaml:12", true],
+      ["user:config/profiles.yaml:5", true],
+      ["project:config/profiles.yaml:5", true],
+      ["project-changes", false],
+      ["commands", false],
+      ["hosts", false],
+      ["profile dev", false],
+      ["remembered k7f3m2qa9x", false],
+      ["default: changes ask", false]
+    ] as const
+  ) {
+    it(`is ${isOwn ? "not made, and said why," : "made"} where ${rule} asks`, () => {
+      const call = callOf([], { asked: [{ access: "fs.write(src/a.ts)", rule }] })
+      const { left, rules } = suggest([call])
+      assert.deepStrictEqual([rules.length, left.length], isOwn ? [0, 1] : [1, 0])
+      if (isOwn) assert.include(left[0]?.why, rule)
+    })
+  }
+
   it("becomes the innermost folder of three files, and no other", () => {
     const files = ["src/a/1", "src/a/2", "src/a/3", "src/b/1", "README.md", "docs/x"].map((path) => `fs.write(${path})`)
     assert.deepStrictEqual(lines(files), [

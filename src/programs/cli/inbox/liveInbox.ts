@@ -7,7 +7,7 @@ import { toErrorObject } from "../../../services/error/KiwiError.ts"
 import type { KiwiError } from "../../../services/error/KiwiError.ts"
 import type { HumanRequest } from "../../../services/trust/HumanAct.ts"
 import { asHuman } from "../../humanAct.ts"
-import { refusedLately, settleHelp, waits } from "../../inbox.ts"
+import { refusedClient, refusedLately, settleHelp, waits } from "../../inbox.ts"
 import type { AskedHelp, Inbox, Refused } from "../../inbox.ts"
 import { addPermission, removePermission } from "../../permissions.ts"
 import { withGate } from "../HumanGateTerminal.ts"
@@ -153,9 +153,14 @@ export const liveInbox = Effect.fnUntraced(function*(
       )
     )
 
-  const changeRule = ({ allow, denied_by }: Refused) => {
+  const changeRule = (refused: Refused) => {
+    const { allow, denied_by } = refused
     const change = allow !== undefined
-      ? addPermission({ outcome: "allow", rule: allow, tier: "user", conditions: {} }, caller)
+      ? Effect.flatMap(
+        refusedClient(refused),
+        (client) =>
+          addPermission({ outcome: "allow", rule: allow, tier: "user", conditions: { caller: client } }, caller)
+      )
       : removePermission(denied_by ?? "", caller)
     return act("The rules are changed", change.pipe(withGate(false), atTerminal))
   }

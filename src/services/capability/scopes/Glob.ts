@@ -117,13 +117,15 @@ const accepts = ({ tokens }: Glob, states: States | undefined): boolean => state
 const isReal = (path: string): boolean =>
   path === "." || path === "/" || path.replace(/^\//, "").split("/").every((name) => !["", ".", ".."].includes(name))
 
+/** The names of a real path, each with its `/`. */
+const innerOf = (path: string): string => path === "." || path === "/" ? "" : `${path.replace(/^\//, "")}/`
+
 /** `path`: real, relative to the project if it is inside. Another path never matches. */
 export const matches = (glob: Glob, path: string): boolean => {
   const absolute = /^\/|^[A-Za-z]:(?:\/|$)/.test(path)
   if (absolute !== glob.absolute || !isReal(path)) return false
-  const inner = path === "." || path === "/" ? "" : `${path.replace(/^\//, "")}/`
   let states: States | undefined = begin(glob)
-  for (const character of inner) {
+  for (const character of innerOf(path)) {
     states = step(glob, states, character.codePointAt(0)!)
     if (states === undefined) return false
   }
@@ -192,3 +194,16 @@ export const isWithin = (globs: ReadonlyArray<Glob>, parent: Glob): boolean =>
 /** Whether it is proved that no path matches all of `globs`. */
 export const isEmpty = (globs: ReadonlyArray<Glob>): boolean =>
   globs.length > 1 && (globs.some((glob) => beginDifferently(glob, globs[0]!)) || shareAny(globs) === false)
+
+/** A real path and everything below it. */
+const below = (path: string): Glob => ({
+  text: `${path}/**`,
+  absolute: path.startsWith("/"),
+  tokens: [...Array.from(innerOf(path), (character) => character.codePointAt(0)!), names]
+})
+
+/** Whether it matches the path and everything below it. */
+export const matchesBelow = (glob: Glob, path: string): boolean => isWithin([below(path)], glob)
+
+/** Whether it may match the path or something below it. */
+export const reachesBelow = (glob: Glob, path: string): boolean => !isEmpty([below(path), glob])

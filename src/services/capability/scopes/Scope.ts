@@ -31,7 +31,13 @@ const kinds: {
   readonly name: Kind<NamePattern.NamePattern>
   readonly place: Kind<Glob.Glob>
 } = {
-  path: { ...Glob, matches: (glob, access) => access._tag === "Path" && Glob.matches(glob, access.path) },
+  path: {
+    ...Glob,
+    matches: (glob, access) =>
+      access._tag === "Path" && (access.below === true ? Glob.matchesBelow : Glob.matches)(glob, access.path),
+    reaches: (glob, access) =>
+      access._tag === "Path" && (access.below === true ? Glob.reachesBelow : Glob.matches)(glob, access.path)
+  },
   command: {
     parse: (text) =>
       Result.map(

@@ -4,9 +4,9 @@
 import type { Access, PathAccess } from "../../capability/Access.ts"
 import type { Match, RuleQuery } from "./matchRule.ts"
 import { absoluteOf, kindsOf, matchRule } from "./matchRule.ts"
-import { foldName, literalPrefix, type PathPattern, segmentsOf } from "./pathPattern.ts"
+import { foldName, isWild, literalPrefix, type PathPattern, segmentsOf } from "./pathPattern.ts"
 import type { Outcome, Rule } from "./Rule.ts"
-import type { ScopedKind } from "./ruleSubject.ts"
+import { type ScopedKind, spokenAbout } from "./ruleSubject.ts"
 
 /** A rule, and the place that it is from. */
 export interface PlacedRule {
@@ -22,8 +22,6 @@ export interface PlacedRule {
 export interface FoundRule extends PlacedRule {
   readonly match: Exclude<Match, "no">
 }
-
-const isWild = (name: string): boolean => /[*?]/.test(name)
 
 const programName = (word: string): string => word.slice(word.lastIndexOf("/") + 1).toLowerCase()
 
@@ -55,13 +53,19 @@ const keysOfKind = ({ outcome, scopes }: Rule, kind: ScopedKind): ReadonlyArray<
   }
 }
 
+/** A rule about one of Kiwi's own actions is kept under those that it includes too. */
+const keysOfAction = (capability: string, outcome: Outcome): ReadonlyArray<string> => {
+  const { exact, start } = spokenAbout(capability, outcome)
+  return start === undefined ? exact.map((name) => `K:${name}`) : ["K*"]
+}
+
 const keysOfRule = (rule: Rule): ReadonlyArray<string> => {
-  const { capability, scopes, tool } = rule
+  const { capability, outcome, scopes, tool } = rule
   if (capability === undefined && tool === undefined) return ["*"]
   if (capability === undefined && scopes === undefined) return [named("T", tool!)]
   const kinds = kindsOf(rule)
   return kinds.length === 0 && capability !== undefined
-    ? [named("K", capability)]
+    ? keysOfAction(capability, outcome)
     : kinds.flatMap((kind) => keysOfKind(rule, kind))
 }
 
@@ -108,8 +112,8 @@ export class RuleIndex {
     const keys = ["*"]
     switch (access._tag) {
       case "Tool":
-        keys.push(`T:${access.id}`, "T*")
-        if (item !== undefined) keys.push(`T:${item.name}`)
+        keys.push("T*")
+        if (item !== undefined) keys.push(`T:${item.id}`, `T:${item.name}`)
         break
       case "Plain":
         keys.push(`K:${access.capability}`, "K*")

@@ -73,6 +73,9 @@ export const parsePathPattern = (text: string, home?: string): Result.Result<Pat
 /** How many units the character at `index` has. */
 const widthAt = (text: string, index: number): number => text.codePointAt(index)! > 0xffff ? 2 : 1
 
+/** Whether a name in a rule is a pattern. */
+export const isWild = (name: string): boolean => /[*?]/.test(name)
+
 /** `*`: any characters. `?`: one character. */
 export const matchesName = (pattern: string, name: string): boolean => {
   if (pattern === name || pattern === "*") return true

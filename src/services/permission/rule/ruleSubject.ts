@@ -1,9 +1,10 @@
 // What a rule is about, as it is written in one line: "fs.write(src/**)", "shell.run(npm test, git commit *)", "github/*".
 import { Result } from "effect"
 import { type CommandPattern, parsePatterns } from "../../capability/command/CommandPattern.ts"
+import { denied, granted, hasName, type Names } from "../../capability/impliedNames.ts"
 import { nearest } from "../../schema/schemaIssues.ts"
 import { type HostPattern, parseHostPattern } from "./hostPattern.ts"
-import { matchesName, parsePathPattern, type PathPattern } from "./pathPattern.ts"
+import { parsePathPattern, type PathPattern } from "./pathPattern.ts"
 
 /** The kinds of accesses that have scopes, the foremost first: a rule on a tool means the foremost that a call has. */
 export const scopedKinds = ["Command", "Host", "Path", "Secret"] as const
@@ -17,7 +18,6 @@ export interface Scopes {
   readonly Secret?: ReadonlyArray<string>
 }
 
-const fsCapabilities = ["fs.read", "fs.write", "fs.delete"]
 const kindOf: Readonly<Record<string, ScopedKind>> = {
   "fs.read": "Path",
   "fs.write": "Path",
@@ -37,6 +37,7 @@ const plainCapabilities = [
   "kiwi.lock",
   "kiwi.execute",
   "kiwi.write",
+  "kiwi.all",
   "kiwi.*",
   "spawn.thread"
 ]
@@ -161,25 +162,10 @@ export const parseSubject = (line: string, context: RuleContext): Result.Result<
   )
 }
 
-/**
- * Which capabilities of a path a rule is about. A grant to write includes reading, and not deleting, as that of a token;
- * a ban on reading is one on writing and deleting.
- */
-const covered: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "fs.read": ["fs.read"],
-  "fs.write": ["fs.read", "fs.write"],
-  "fs.delete": ["fs.delete"]
-}
-const restricted: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "fs.read": fsCapabilities,
-  "fs.write": ["fs.write", "fs.delete"],
-  "fs.delete": ["fs.delete"]
-}
+/** The capabilities that a rule about `capability` speaks about. */
+export const spokenAbout = (capability: string, outcome: "allow" | "ask" | "deny"): Names =>
+  (outcome === "allow" ? granted : denied)(capability)
 
 /** Whether a rule about `capability` speaks about the capability `given` of an access. */
-export const speaksAbout = (capability: string, given: string, outcome: "allow" | "ask" | "deny"): boolean => {
-  if (capability === given) return true
-  const table = outcome === "allow" ? covered : restricted
-  if (Object.hasOwn(table, capability)) return table[capability]!.includes(given)
-  return capability.endsWith("*") && matchesName(capability, given)
-}
+export const speaksAbout = (capability: string, given: string, outcome: "allow" | "ask" | "deny"): boolean =>
+  hasName(spokenAbout(capability, outcome), given)

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Scope } from "effect"
+import { AuditLog } from "../../../../src/services/audit/AuditLog.ts"
 import { Interventions } from "../../../../src/services/limit/Interventions.ts"
 import { caller } from "../../../layers/proxy/calls.ts"
 import { askingKernel } from "../../askingKernel.ts"
@@ -107,6 +108,45 @@ describe("kiwi inbox on a terminal", () => {
         yield* inbox([...toEnd, ...keys])
         assert.deepStrictEqual(yield* states(cli), { answers: [], waiting: 1 })
       }))
+  }
+
+  const refuseFor = (world: World, client: string) =>
+    world.use(Effect.flatMap(AuditLog, (audit) => {
+      const about = { call: client, operation: "run", subject: { item: "filesystem.read" } }
+      const error = { code: "PERMISSION_DENIED", message: "no", allow: "fs.read(/etc/hosts)" }
+      const by = { surface: "mcp", client, session: "s1" }
+      return Effect.andThen(
+        audit.append({ kind: "request", ...about, caller: by, parameters: {} }),
+        audit.append({ kind: "result", ...about, outcome: "denied", error, duration_ms: 1 })
+      )
+    }))
+
+  for (const client of ["codex", "claude code"]) {
+    test(
+      `a refused call of ${client} is allowed for ${client}, not for every caller`,
+      [],
+      (inbox, world) =>
+        Effect.gen(function*() {
+          yield* refuseFor(world, client)
+          const { shown } = yield* inbox([...toEnd, "r"])
+          assert.include(shown, "allow: fs.read(/etc/hosts)")
+          assert.include(shown, `caller: ${client}`)
+        })
+    )
+  }
+
+  for (const client of ["*", "co*x", "code?"]) {
+    test(
+      `a refused call of "${client}" gets no rule, which would be about others too`,
+      [],
+      (inbox, world) =>
+        Effect.gen(function*() {
+          yield* refuseFor(world, client)
+          const { shown } = yield* inbox([...toEnd, "r"])
+          assert.include(shown, "no rule can name its caller")
+          assert.notInclude(shown, "Add the rule")
+        })
+    )
   }
 
   test(
