@@ -1,15 +1,9 @@
-// Permissions: what the rules are, changing them, and which of them decides. Changing is an act of a person, who sees the
-// difference first.
+// Permissions: what the rules are, and changing them. Changing is an act of a person, who sees the difference first.
 import { Effect, Option, Predicate, Result, TextDiff } from "effect"
-import type { Schema } from "effect"
 import { sha256 } from "../layers/identity/sha256.ts"
 import { addRules, removeRule } from "../layers/permission/editRuleFile.ts"
-import { makeJudge, nameOf } from "../layers/permission/PermissionGateRules.ts"
-import { findAccesses } from "../layers/permission/permissionSteps.ts"
-import { accessesOf, queryOf } from "../layers/permission/ruleQuery.ts"
 import { projectRulesFile, projectRulesPath, userRulesFile, userRulesPath } from "../layers/permission/ruleSources.ts"
 import type { Caller } from "../services/call/Caller.ts"
-import { showAccess } from "../services/capability/Access.ts"
 import { safeLine } from "../services/error/safeText.ts"
 import { ReadRefused, SafeFiles } from "../services/files/SafeFiles.ts"
 import { lineEdits } from "../services/integrity/SigningPlan.ts"
@@ -21,7 +15,6 @@ import type { Outcome, RuleEntry } from "../services/permission/rule/Rule.ts"
 import { showRule } from "../services/permission/rule/Rule.ts"
 import { parseRuleFile } from "../services/permission/rule/ruleFile.ts"
 import { shadowed } from "../services/permission/rule/shadowed.ts"
-import { ToolProxy } from "../services/proxy/ToolProxy.ts"
 import { shellWord } from "../services/text/shellWord.ts"
 import type { HumanRequest } from "../services/trust/HumanAct.ts"
 import { noProject, ProjectRestricted, ProjectTrust } from "../services/trust/ProjectTrust.ts"
@@ -230,54 +223,3 @@ export const checkPermissions = Effect.fn("checkPermissions")(function*() {
   const known = new Set(problems.map(({ file, line }) => `${file}:${line}`))
   return [...problems, ...now.filter(({ file, line }) => !known.has(`${file}:${line}`))]
 })
-
-export interface ExplainedAccess {
-  readonly access: string
-  readonly outcome: "allow" | "ask" | "deny"
-  /** The rule that decides. */
-  readonly rule: string
-  readonly reason?: string
-  readonly hint?: string
-  /** The rules that speak about it. */
-  readonly speaks: ReadonlyArray<{ readonly id: string; readonly rule: string; readonly decides: boolean }>
-}
-
-const outcomeNames = { Allow: "allow", Ask: "ask", Deny: "deny" } as const
-
-/** Which rule decides about each access of a call, and which others speak. Nothing runs. */
-export const explainPermissions = Effect.fn("explainPermissions")(
-  function*(item: string, parameters: Schema.JsonObject, caller: Caller) {
-    const proxy = yield* ToolProxy
-    const sources = yield* (yield* PermissionRules).current
-    const { around, judge } = yield* makeJudge
-    const { blocked, resolved, verified } = yield* proxy.trace(caller, { item })
-    if (resolved === undefined || verified.length === 0) {
-      return yield* blocked?.error ?? new RuleRefused({ rule: safeLine(item), issue: "is no tool" })
-    }
-    const { chain } = resolved
-    const call = { callId: "", caller, item, parameters, dryRun: true }
-    const { accesses } = yield* (yield* findAccesses)({ call, chain, parameters })
-    const action = { _tag: "Run", chain, verified, accesses } as const
-    const query = queryOf(caller, action, action.accesses, around.root)
-    return yield* Effect.forEach(
-      accessesOf(action),
-      Effect.fnUntraced(function*(access) {
-        const judged = judge(sources, query, action, access)
-        const verdict = Effect.isEffect(judged) ? yield* judged : judged
-        const speaks = sources.flatMap(({ rules }) => rules.find(query, access)).map((found) => ({
-          id: nameOf(found),
-          rule: showRule(found.rule),
-          decides: nameOf(found) === verdict.rule
-        }))
-        return {
-          access: showAccess(access),
-          outcome: outcomeNames[verdict._tag],
-          rule: verdict.rule,
-          ...(verdict._tag === "Allow" ? {} : { reason: verdict.reason }),
-          ...(verdict._tag === "Deny" ? { hint: verdict.hint } : {}),
-          speaks
-        } satisfies ExplainedAccess as ExplainedAccess
-      })
-    )
-  }
-)

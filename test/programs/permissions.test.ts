@@ -148,10 +148,15 @@ rules:
         { access: "tool.ping", outcome: "allow", rule: "system-tools", speaks: [] }
       ])
       put(place, "rules:\n  - allow: ping\n  - deny: core/*\n")
+      assert.strictEqual((yield* explain).outcome, "deny")
       const [only] = (yield* explain).accesses
       assert.strictEqual(only.outcome, "deny")
       assert.strictEqual(only.rule, "user:config/permissions.yaml:3")
       assert.deepStrictEqual(only.speaks.map(({ decides }: { decides: boolean }) => decides), [false, true])
+      const { stdout } = yield* run(place, ["explain", "core/ping"])
+      assert.include(stdout, "It is refused.")
+      const unknown = JSON.parse((yield* run(place, ["explain", "core/ping", "--profile", "no", "--json"])).stdout)
+      assert.strictEqual(unknown.error.code, "PROFILE_UNKNOWN")
     }).pipe(Effect.scoped))
 
   it.live("edits the project's file, and renews its acceptance", () =>

@@ -66,7 +66,8 @@ const reading = (paths: ReadonlyArray<string> | undefined) =>
       paths === undefined || paths.length === 0 ? ["."] : paths,
       (path) => locate(path, "fs.read", "kept")
     ),
-    (found): ReadonlyArray<Access> => found.map(({ access }) => access)
+    (found): ReadonlyArray<Access> =>
+      found.map(({ access, stat }) => stat?.kind === "file" ? access : { ...access, below: true })
   )
 
 interface Query {

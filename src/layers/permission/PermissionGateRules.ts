@@ -10,7 +10,7 @@ import { safeLine } from "../../services/error/safeText.ts"
 import type { Action } from "../../services/permission/Action.ts"
 import { showAction } from "../../services/permission/Action.ts"
 import { offerFor } from "../../services/permission/offeredRule.ts"
-import type { Ask, Decision, SettledAsk } from "../../services/permission/PermissionGate.ts"
+import type { Ask, Decision, JudgedAccess, SettledAsk } from "../../services/permission/PermissionGate.ts"
 import { PermissionDenied, PermissionGate } from "../../services/permission/PermissionGate.ts"
 import type { RuleSource } from "../../services/permission/PermissionRules.ts"
 import { PermissionRules } from "../../services/permission/PermissionRules.ts"
@@ -50,7 +50,7 @@ const strictness = ({ match, rule }: FoundRule): number =>
   rule.outcome === "deny" ? match === "yes" ? 3 : 2 : rule.outcome === "ask" ? 2 : 1
 
 /** The strictest rule, or undefined. Of equally strict ones, the first in the file. */
-export const strictest = (found: ReadonlyArray<FoundRule>): FoundRule | undefined => {
+const strictest = (found: ReadonlyArray<FoundRule>): FoundRule | undefined => {
   let best: FoundRule | undefined
   for (const one of found) {
     const by = best === undefined ? 1 : strictness(one) - strictness(best)
@@ -67,7 +67,7 @@ const novel = ({ when }: Rule): string =>
     : ", and nobody has agreed yet that this caller runs it here"
 
 /** What a rule says about an access. */
-export const verdictOf = (found: FoundRule, access: Access, confined = false): Verdict => {
+const verdictOf = (found: FoundRule, access: Access, confined = false): Verdict => {
   const { rule } = found
   const name = nameOf(found)
   const why = rule.reason === undefined ? "" : `: ${safeLine(rule.reason, 300)}`
@@ -123,7 +123,7 @@ interface Spoken {
 }
 
 /** Decides one access by the rules of all sources, and by the default. */
-export const makeJudge = Effect.gen(function*() {
+const makeJudge = Effect.gen(function*() {
   const { levels } = yield* ChildProcesses
   const { validate } = yield* SchemaValidator
   const { home, userSpace, verified } = yield* KiwiHome
@@ -202,6 +202,23 @@ export const makeJudge = Effect.gen(function*() {
   return { around, judge }
 })
 
+const outcomes = { Allow: "allow", Ask: "ask", Deny: "deny" } as const
+
+const judgedOf = (
+  verdict: Verdict,
+  access: Access,
+  query: RuleQuery,
+  sources: ReadonlyArray<RuleSource>
+): JudgedAccess => ({
+  access,
+  outcome: outcomes[verdict._tag],
+  rule: verdict.rule,
+  reason: verdict._tag === "Allow" ? undefined : verdict.reason,
+  hint: verdict._tag === "Deny" ? verdict.hint : undefined,
+  offer: verdict._tag === "Ask" ? verdict.offer : undefined,
+  speaks: sources.flatMap(({ rules }) => rules.find(query, access))
+})
+
 export const make = Effect.gen(function*() {
   const { current } = yield* PermissionRules
   const profileOf = yield* makeProfileOf
@@ -210,7 +227,11 @@ export const make = Effect.gen(function*() {
   const { around, judge } = yield* makeJudge
   const settle = makeSettle({ home: userHome })
 
-  const decide = Effect.fnUntraced(function*(caller: Caller, action: Action) {
+  const decide = Effect.fnUntraced(function*(
+    caller: Caller,
+    action: Action,
+    watch?: (judged: JudgedAccess) => void
+  ) {
     const profile = caller.profile === undefined ? undefined : yield* profileOf(caller)
     const sources = profile === undefined
       ? yield* current
@@ -225,15 +246,22 @@ export const make = Effect.gen(function*() {
     const query = { ...queryOf(caller, action, accesses, around.root), ...run }
     const rules = new Set<string>(profile === undefined ? [] : [profileRule(profile.name)])
     const asks: Array<Ask> = []
+    let denied: Extract<Verdict, { readonly _tag: "Deny" }> | undefined
     for (const access of accesses) {
       const decided = judge(sources, query, action, access)
       const verdict = Effect.isEffect(decided) ? yield* decided : decided
-      if (verdict._tag === "Deny") return yield* refused(action, verdict)
+      watch?.(judgedOf(verdict, access, query, sources))
+      if (verdict._tag === "Deny") {
+        denied ??= verdict
+        if (watch === undefined) break
+        continue
+      }
       if (verdict !== asItsTool) rules.add(verdict.rule)
       if (verdict._tag !== "Ask") continue
       const ask = askOf(verdict, access)
       asks.push(run === undefined || access._tag !== "Tool" ? ask : { ...ask, ran: run.ran })
     }
+    if (denied !== undefined) return yield* refused(action, denied)
     const rule = [...rules].slice(0, 5).join(", ")
     if (asks.length === 0) return { rule, asks } satisfies Decision as Decision
     const { asks: open, by, never } = settle(yield* remembered.current, caller, query, asks)

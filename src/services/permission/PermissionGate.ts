@@ -6,6 +6,8 @@ import type { Access } from "../capability/Access.ts"
 import { FailedLink } from "../error/KiwiError.ts"
 import type { Action } from "./Action.ts"
 import type { RememberedRule } from "./RememberedRules.ts"
+import type { Outcome } from "./rule/Rule.ts"
+import type { FoundRule } from "./rule/RuleIndex.ts"
 
 /** A rule denies this action to this caller. */
 export class PermissionDenied extends Schema.TaggedError<PermissionDenied>()("PermissionDenied", {
@@ -63,10 +65,28 @@ export interface Decision {
   readonly settled?: ReadonlyArray<SettledAsk>
 }
 
+/** What rules and default say about one access of an action. A remembered answer may still settle what they ask. */
+export interface JudgedAccess {
+  readonly access: Access
+  readonly outcome: Outcome
+  /** The rule that decides. */
+  readonly rule: string
+  readonly reason?: string | undefined
+  readonly hint?: string | undefined
+  readonly offer?: string | undefined
+  /** Every rule that speaks about it. */
+  readonly speaks: ReadonlyArray<FoundRule>
+}
+
 export class PermissionGate extends Context.Service<PermissionGate, {
   /**
    * Whether this caller may do this. Decided before the action; for running, after everything else was verified.
-   * `search`, `load` and `explain` also ask about tools, to show whether they could run.
+   * `search`, `load` and `explain` also ask about tools, to show whether they could run. `watch` is told about every
+   * access, also after one that is denied.
    */
-  readonly decide: (caller: Caller, action: Action) => Effect.Effect<Decision, PermissionDenied>
+  readonly decide: (
+    caller: Caller,
+    action: Action,
+    watch?: (judged: JudgedAccess) => void
+  ) => Effect.Effect<Decision, PermissionDenied>
 }>()("kiwi/services/permission/PermissionGate") {}

@@ -1,7 +1,7 @@
 // The index finds what a look at every rule would find.
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
-import type { Access } from "../../../src/services/capability/Access.ts"
+import type { Access, PathAccess } from "../../../src/services/capability/Access.ts"
 import { foremostOf, matchRule, type RuleQuery } from "../../../src/services/permission/rule/matchRule.ts"
 import { parseRuleLine } from "../../../src/services/permission/rule/Rule.ts"
 import { RuleIndex } from "../../../src/services/permission/rule/RuleIndex.ts"
@@ -39,10 +39,27 @@ const lineOf = (outcome: string, subject: Subject): string => {
 const Rules = Schema.Array(Schema.Struct({ outcome: Outcomes, subject: Subjects })).check(Schema.isMaxLength(20))
 
 const accesses: ReadonlyArray<Access> = [
-  ...["fs.read", "fs.write", "fs.delete"].flatMap((capability) =>
-    ["a", "A/b", "a/a/b", ".", "É", "e\u0301/x", "/memory/project2/a", "/a/b", "/memory/home/a", ".ENV", "b/.env"].map((
+  ...["fs.read", "fs.write", "fs.delete"].flatMap((capability): ReadonlyArray<Access> =>
+    [
+      "a",
+      "A/b",
+      "a/a/b",
+      ".",
+      "É",
+      "e\u0301/x",
+      "/memory/project2/a",
+      "/memory",
+      "/",
+      "/a/b",
+      "/memory/home/a",
+      ".ENV",
+      "b/.env"
+    ].flatMap((
       path
-    ) => accessOf(`${capability}(${path})`))
+    ) => {
+      const access = accessOf(`${capability}(${path})`) as PathAccess
+      return [access, { ...access, below: true }]
+    })
   ),
   ...["a.example:443", "b.a.example:443", "A.Example.:8080", "::1:443", "x:1"].map((at) => accessOf(`net.http(${at})`)),
   ...["npm test", "git push origin", "/usr/bin/git status", "sudo git push", "sudo make"].map((text) =>
@@ -108,6 +125,17 @@ describe("the index", () => {
     ) {
       if (Result.isFailure(parseRuleLine(line))) continue
       assert.strictEqual(found(line, accessOf(access)), 1, line)
+    }
+    for (
+      const line of [
+        "deny: fs.read(a/b)",
+        "ask: fs.read(a/b/**)",
+        "deny: fs.read(**/b)",
+        "deny: fs.read(/memory/project/a/b)"
+      ]
+    ) {
+      const searched = accessOf("fs.read(a)") as PathAccess
+      assert.strictEqual(found(line, { ...searched, below: true }), 1, line)
     }
     assert.strictEqual(found("deny: fs.write(a/b/**)", accessOf("fs.write(a)")), 0)
     assert.strictEqual(found("allow: fs.write(a/b/**)", accessOf("fs.delete(a)")), 0)

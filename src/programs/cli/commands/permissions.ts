@@ -5,12 +5,14 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { safeLine } from "../../../services/error/safeText.ts"
 import type { Outcome } from "../../../services/permission/rule/Rule.ts"
-import type { ExplainedAccess, ListedRules, RuleProblem } from "../../permissions.ts"
-import { addPermission, checkPermissions, explainPermissions, listRules, removePermission } from "../../permissions.ts"
+import { type ExplainedAccess, type ExplainedCall, explainPermissions } from "../../explainPermissions.ts"
+import type { ListedRules, RuleProblem } from "../../permissions.ts"
+import { addPermission, checkPermissions, listRules, removePermission } from "../../permissions.ts"
+import { requireProfile } from "../../profiles.ts"
 import { withNext } from "../help.ts"
 import { withGate, yesFlag } from "../HumanGateTerminal.ts"
 import { Output } from "../Output.ts"
-import { caller, inProject } from "../root.ts"
+import { caller, inProject, projectKey } from "../root.ts"
 import { indented, type Paint, table } from "../text.ts"
 import { paramsFlag } from "./run.ts"
 
@@ -172,40 +174,85 @@ export const permissionsCheckCommand = Command.make("check", {}, () =>
 
 const colours = { allow: "green", ask: "yellow", deny: "red" } as const
 
-const showExplained = ({ access, hint, outcome, reason, rule, speaks }: ExplainedAccess, paint: Paint): string => {
-  const others = speaks.filter(({ decides }) => !decides).map((one) =>
+const answerOf = ({ offer, outcome, settled }: ExplainedAccess): string | undefined =>
+  settled !== undefined
+    ? `the answer "${settled}" settles it: kiwi permissions remove ${settled.split(" ").at(-1)} takes it back`
+    : outcome !== "ask"
+    ? undefined
+    : offer === undefined
+    ? "an answer is for this one call"
+    : `the answers session and always would make the rule "${offer}"`
+
+const showAccess = (one: ExplainedAccess, paint: Paint): string => {
+  const { access, hint, outcome, reason, rule, speaks } = one
+  const others = speaks.filter(({ decides }) => !decides).map((other) =>
     paint.dim(
-      `  not ${safeLine(one.id)} "${
-        safeLine(one.rule, 300)
+      `  not ${safeLine(other.id)} "${
+        safeLine(other.rule, 300)
       }": another rule is stricter, or the parameters are not as it says`
     )
   )
-  const said = [reason, hint].filter((text) => text !== undefined).map((text) => `  ${safeLine(text, 600)}`)
-  return [`${paint[colours[outcome]](outcome)} ${safeLine(access, 400)}: ${safeLine(rule)}`, ...said.concat(others)]
-    .join(
-      "\n"
-    )
+  const said = [reason, hint, answerOf(one)].filter((text) => text !== undefined)
+    .map((text) => `  ${safeLine(text, 600)}`)
+  return [`${paint[colours[outcome]](outcome)} ${safeLine(access, 400)}: ${safeLine(rule)}`, ...said, ...others]
+    .join("\n")
+}
+
+const outcomeWords = {
+  allow: "It runs without a question.",
+  ask: "A person is asked first.",
+  deny: "It is refused."
+} as const
+
+const showExplained = ({ accesses, blocked, hint, outcome, reason, toolOnly }: ExplainedCall, paint: Paint): string => {
+  const isSaid = accesses.some((one) => one.outcome === "deny" && one.reason === reason)
+  const why = isSaid ? [] : [reason, hint].filter((text) => text !== undefined)
+  return [
+    ...accesses.map((one) => showAccess(one, paint)),
+    [outcomeWords[outcome], ...why.map((text) => safeLine(text, 600))].join(" "),
+    ...(toolOnly ? ["What else it touches depends on its parameters: --params"] : []),
+    ...(blocked === undefined ? [] : [`Something else would still refuse it: ${safeLine(blocked.message, 400)}`])
+  ].join("\n")
 }
 
 export const permissionsExplainCommand = Command.make("explain", {
   tool: Argument.String("tool").pipe(Argument.withDescription("The tool's id, or category/id")),
-  params: paramsFlag
-}, ({ params, tool }) =>
+  params: paramsFlag,
+  caller: Flag.String("caller").pipe(
+    Flag.withMetavar("NAME"),
+    Flag.withDescription("As if this client called, with its remembered answers. Default: you"),
+    Flag.optional
+  ),
+  profile: Flag.String("profile").pipe(
+    Flag.withMetavar("NAME"),
+    Flag.withDescription("As if called through kiwi serve --profile NAME"),
+    Flag.optional
+  )
+}, ({ caller: client, params, profile, tool }) =>
   Effect.gen(function*() {
     const output = yield* Output
-    const by = yield* caller
-    const parameters = Option.getOrElse(params, () => ({}))
-    const explained = yield* inProject(() => explainPermissions(tool, parameters, by))
-    yield* output.answer(
-      { tool, accesses: explained },
-      (paint) => explained.map((one) => showExplained(one, paint)).join("\n")
-    )
+    const you = yield* caller
+    if (Option.isSome(profile)) yield* requireProfile(yield* projectKey, profile.value)
+    const by = {
+      ...you,
+      ...(Option.isSome(client) ? { client: client.value } : {}),
+      ...(Option.isSome(profile) ? { profile: profile.value } : {})
+    }
+    const explained = yield* inProject(() => explainPermissions(tool, Option.getOrUndefined(params), by))
+    yield* output.answer({ tool, ...explained }, (paint) => showExplained(explained, paint))
   })).pipe(
     Command.withDescription(
-      "Show what a call would touch, which rule decides about each of it, and which rules speak and do not decide. Nothing runs."
+      "Show what would happen to a call: what it would touch, which rule decides about each of it, which remembered " +
+        "answer settles a question, what an answer would allow, and which rules speak and do not decide. Nothing runs."
     ),
     Command.withShortDescription("Show which rule decides about a call"),
-    Command.withExamples([{ command: "kiwi permissions explain deploy" }]),
+    Command.withExamples([
+      { command: "kiwi permissions explain deploy" },
+      {
+        command:
+          `kiwi permissions explain filesystem.write --params '{"path": "src/a.ts", "content": ""}' --caller codex`
+      }
+    ]),
     withNext(["kiwi explain tool TOOL", "everything else that a call has to pass"])
   )
 

@@ -3,7 +3,7 @@
 // its words.
 import type { Access, PathAccess } from "../../capability/Access.ts"
 import type { Match, RuleQuery } from "./matchRule.ts"
-import { absoluteOf, kindsOf, matchRule } from "./matchRule.ts"
+import { absoluteOf, isAround, kindsOf, matchRule } from "./matchRule.ts"
 import { foldName, isWild, literalPrefix, type PathPattern, segmentsOf } from "./pathPattern.ts"
 import type { Outcome, Rule } from "./Rule.ts"
 import { type ScopedKind, spokenAbout } from "./ruleSubject.ts"
@@ -27,7 +27,7 @@ const programName = (word: string): string => word.slice(word.lastIndexOf("/") +
 
 const named = (letter: string, name: string): string => isWild(name) ? `${letter}*` : `${letter}:${name}`
 
-/** A rule that restricts is also found by the deletion of a folder around what it is about. */
+/** A rule that restricts is also found by what is about a whole folder around it: its deletion, a search in all of it. */
 const keysOfPath = (pattern: PathPattern, outcome: Outcome): ReadonlyArray<string> => {
   const letter = pattern.absolute ? "A" : "P"
   const prefix = literalPrefix(pattern)
@@ -70,7 +70,7 @@ const keysOfRule = (rule: Rule): ReadonlyArray<string> => {
 }
 
 /** "", "src", "src/lib", … */
-const pushFolders = (keys: Array<string>, letter: string, { capability, path }: PathAccess): void => {
+const pushFolders = (keys: Array<string>, letter: string, { below, capability, path }: PathAccess): void => {
   const segments = segmentsOf(path).map(foldName)
   let key = `${letter}:`
   keys.push(key)
@@ -78,7 +78,7 @@ const pushFolders = (keys: Array<string>, letter: string, { capability, path }: 
     key += index === 0 ? segment : `/${segment}`
     keys.push(key)
   }
-  if (capability === "fs.delete") keys.push(`${letter}-:${segments.join("/")}`)
+  if (capability === "fs.delete" || below === true) keys.push(`${letter}-:${segments.join("/")}`)
 }
 
 const words = (texts: ReadonlyArray<string>): ReadonlySet<string> =>
@@ -121,6 +121,7 @@ export class RuleIndex {
       case "Path":
         keys.push("Path")
         if (!access.path.startsWith("/")) pushFolders(keys, "P", access)
+        else if (access.below === true && isAround(access.path, root)) keys.push("P-:")
         if (this.#hasAbsolute) pushFolders(keys, "A", { ...access, path: absoluteOf(access.path, root) })
         break
       case "Host": {

@@ -87,6 +87,9 @@ const holdsFor = (rule: Rule, query: RuleQuery): boolean => {
 export const absoluteOf = (path: string, root: string): string =>
   path.startsWith("/") ? path : path === "." ? root : `${root}/${path}`
 
+/** Whether the project is in the folder. */
+export const isAround = (path: string, root: string): boolean => path === "/" || `${root}/`.startsWith(`${path}/`)
+
 const matchesPath = (
   pattern: PathPattern,
   { capability, path }: PathAccess,
@@ -108,6 +111,7 @@ const matchesPath = (
 
 /** Whether something below the folder may match. */
 const mayBeBelow = (pattern: PathPattern, { path }: PathAccess, root: string): boolean => {
+  if (!pattern.absolute && path.startsWith("/")) return isAround(path, root)
   const folded = segmentsOf(pattern.absolute ? absoluteOf(path, root) : path).map(foldName)
   return literalPrefix(pattern).slice(0, folded.length).every((name, index) => name === folded[index])
 }
