@@ -1,5 +1,5 @@
 // Permissions: what the rules are, and changing them. Changing is an act of a person, who sees the difference first.
-import { Effect, Option, Predicate, Result, TextDiff } from "effect"
+import { Effect, Predicate, TextDiff } from "effect"
 import { sha256 } from "../layers/identity/sha256.ts"
 import { addRules, removeRule } from "../layers/permission/editRuleFile.ts"
 import { projectRulesFile, projectRulesPath, userRulesFile, userRulesPath } from "../layers/permission/ruleSources.ts"
@@ -13,12 +13,10 @@ import type { RememberedRule } from "../services/permission/RememberedRules.ts"
 import { RememberedRules } from "../services/permission/RememberedRules.ts"
 import type { Outcome, RuleEntry } from "../services/permission/rule/Rule.ts"
 import { showRule } from "../services/permission/rule/Rule.ts"
-import { parseRuleFile } from "../services/permission/rule/ruleFile.ts"
-import { shadowed } from "../services/permission/rule/shadowed.ts"
 import { shellWord } from "../services/text/shellWord.ts"
 import type { HumanRequest } from "../services/trust/HumanAct.ts"
 import { noProject, ProjectRestricted, ProjectTrust } from "../services/trust/ProjectTrust.ts"
-import { maxControlBytes, sentenceOf } from "../services/workspace/controlYaml.ts"
+import { maxControlBytes } from "../services/workspace/controlYaml.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { Workspace } from "../services/workspace/Workspace.ts"
 import { asHuman } from "./humanAct.ts"
@@ -192,34 +190,4 @@ export const removePermission = Effect.fn("removePermission")(function*(id: stri
   }
   yield* asHuman(request, caller, () => remembered.remove([id]))
   return { file: "remembered", accepted: true }
-})
-
-/** Everything that is wrong with both files, as they are. */
-export const checkPermissions = Effect.fn("checkPermissions")(function*() {
-  const { userHome } = yield* KiwiHome
-  const { project } = yield* Workspace
-  const problems: Array<RuleProblem> = []
-  for (const tier of ["user", "project"] as const) {
-    if (tier === "project" && Option.isNone(project)) continue
-    const { file, path, root } = yield* placeOf(tier)
-    const bytes = yield* readAt(root, path)
-    if (bytes === undefined) continue
-    const parsed = yield* Effect.result(parseRuleFile(bytes, { home: userHome }))
-    if (Result.isFailure(parsed)) {
-      problems.push(...parsed.failure.issues.map((issue) => ({
-        file,
-        line: issue.line,
-        issue: sentenceOf(issue),
-        hint: "Until it is corrected, nothing but looking is allowed",
-        fatal: true
-      })))
-      continue
-    }
-    problems.push(
-      ...shadowed(parsed.success).map(({ hint, issue, line }) => ({ file, line, issue, hint, fatal: false }))
-    )
-  }
-  const { problems: now } = yield* listRules()
-  const known = new Set(problems.map(({ file, line }) => `${file}:${line}`))
-  return [...problems, ...now.filter(({ file, line }) => !known.has(`${file}:${line}`))]
 })

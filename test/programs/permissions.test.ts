@@ -85,7 +85,12 @@ rules:
       [["deny", "a\u001b[2Jb"], /control character/],
       [["remove", "user:9"], /is not the id/],
       [["remove", "nothing"], /is not the id/],
-      [["allow", "fs.read"], /which paths/]
+      [["allow", "fs.read"], /which paths/],
+      [["allow", "shell.run(npm test; ls)"], /one command, without ;/],
+      [["deny", "shell.run(npm test | tee x)"], /one command, without \|/],
+      [["deny", "shell.run(git push*)"], /whole words/],
+      [["deny", "shell.run(echo $HOME)"], /double quotes/],
+      [["ask", "shell.run(make > out)"], /one command, without >/]
     ] as const
   ) {
     it.live(`${args.join(" ")} is refused`, () =>
@@ -120,8 +125,8 @@ rules:
   - allow: fs.write(infra/a/**)
   - deny: fs.write(infra/**)
   - allow: fs.read(src/**)
-  - deny: deploy
-  - ask: deploy
+  - deny: ping
+  - ask: ping
   - allow: fs.read(src/**)
   - allow: net.http(a.example)
     caller: ci
@@ -135,9 +140,70 @@ rules:
       assert.isFalse(invalid.valid)
       assert.deepStrictEqual(invalid.problems.map(({ line }: { line: number }) => line), [2, 4])
       put(place, "rules: []\n")
-      place.write(".ai/config/permissions.yaml", "rules:\n  - allow: fs.write(**)\n  - deny: deploy\n")
+      place.write(".ai/config/permissions.yaml", "rules:\n  - allow: fs.write(**)\n  - deny: ping\n")
       const ignored = yield* check
       assert.match(ignored.problems[0].issue, /1 rule that allows does not count/)
+    }).pipe(Effect.scoped))
+
+  const misleading: ReadonlyArray<readonly [rule: string, issue: RegExp]> = [
+    ["allow: filesystem.write", /not the files that filesystem.write touches/],
+    ["allow: core/filesystem.edit", /not the files/],
+    ["allow: shell.run", /not the commands/],
+    ["allow: http.fetch", /not the hosts/],
+    ["allow: git.*", /not the files/],
+    ["allow: fs.write(.git/**)", /allows no change: .git is always protected/],
+    ["allow: fs.delete(**/.git)", /allows no change/],
+    ["allow: fs.write(packages/a/.husky/pre-commit)", /allows no change/],
+    ["allow: filesystem.write(.vscode/**)", /allows no change/],
+    ["allow: fs.write(~/.bashrc)", /allows no change/],
+    ["deny: shell.run(npm*)", /shell.run touches commands/],
+    ["allow: http.fetch(~/notes/**)", /http.fetch touches hosts/],
+    ["deny: nosuchtool", /there is no tool/],
+    ["ask: nosuchserver/*", /there is no tool/]
+  ]
+  it.live("checks for rules that mean something else than they seem to", () =>
+    Effect.gen(function*() {
+      const place = yield* project
+      const check = Effect.map(run(place, ["check", "--json"]), ({ stdout }) => JSON.parse(stdout))
+      put(place, `rules:\n${misleading.map(([rule]) => `  - ${rule}\n`).join("")}`)
+      const found = yield* check
+      for (const [index, [rule, issue]] of misleading.entries()) {
+        const issues = found.problems.flatMap((one: Record<string, unknown>) =>
+          one.line === index + 2 ? [one.issue] : []
+        )
+        assert.match(issues.join("\n"), issue, rule)
+      }
+      const plain =
+        "allow: fs.write(src/**)|allow: fs.write(.ai/tools/**)|ask: filesystem.write|deny: fs.write(.git/**)|" +
+        "allow: shell.run(npm test)|allow: http.fetch(docs.rs)|deny: filesystem.write(docs/**)|allow: core/ping|ask: \"*\""
+      put(place, `rules:\n${plain.split("|").map((rule) => `  - ${rule}\n`).join("")}`)
+      const texts = (yield* check).problems.map(({ issue }: { issue: string }) => issue)
+      assert.deepStrictEqual(texts.filter((issue: string) => !issue.includes("never decides")), [])
+    }).pipe(Effect.scoped))
+
+  it.live("checks the other file's rules, and those of profiles", () =>
+    Effect.gen(function*() {
+      const place = yield* project
+      const check = Effect.map(run(place, ["check", "--json"]), ({ stdout }) => JSON.parse(stdout).problems)
+      put(place, "rules:\n  - deny: fs.write(infra/**)\n")
+      place.write(".ai/config/permissions.yaml", "rules:\n  - ask: fs.write(infra/a/**)\n")
+      const [other] = yield* check
+      assert.strictEqual(other.file, "project:config/permissions.yaml")
+      assert.match(other.issue, /user:config\/permissions.yaml, line 2/)
+      place.write(".ai/config/permissions.yaml", "rules: []\n")
+      const profiles = `${place.userSpace}/config/profiles.yaml`
+      fs.writeFileSync(
+        profiles,
+        "profiles:\n  review:\n    rules:\n      - allow: shell.run\n      - allow: fs.write(infra/x)\n"
+      )
+      const problems = yield* check
+      assert.deepStrictEqual(
+        problems.map(({ file, line }: { file: string; line: number }) => [file, line]),
+        [["user:config/profiles.yaml", 5], ["user:config/profiles.yaml", 4]]
+      )
+      assert.match(problems[0].issue, /^profile review: /)
+      fs.writeFileSync(profiles, "profiles:\n  review:\n    ruls: []\n")
+      assert.deepInclude((yield* check)[0], { file: "user:config/profiles.yaml", line: 3, fatal: true })
     }).pipe(Effect.scoped))
 
   it.live("explains which rule decides", () =>

@@ -5,9 +5,10 @@ import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { safeLine } from "../../../services/error/safeText.ts"
 import type { Outcome } from "../../../services/permission/rule/Rule.ts"
+import { checkPermissions } from "../../checkPermissions.ts"
 import { type ExplainedAccess, type ExplainedCall, explainPermissions } from "../../explainPermissions.ts"
 import type { ListedRules, RuleProblem } from "../../permissions.ts"
-import { addPermission, checkPermissions, listRules, removePermission } from "../../permissions.ts"
+import { addPermission, listRules, removePermission } from "../../permissions.ts"
 import { requireProfile } from "../../profiles.ts"
 import { withNext } from "../help.ts"
 import { withGate, yesFlag } from "../HumanGateTerminal.ts"
@@ -158,14 +159,15 @@ export const permissionsCheckCommand = Command.make("check", {}, () =>
       { valid: !problems.some(({ fatal }) => fatal), problems },
       (paint) =>
         problems.length === 0
-          ? paint.green("Both files are valid, and every rule can decide.")
+          ? paint.green("All files are valid, and every rule can decide.")
           : problems.map((one) => `${one.fatal ? paint.red("invalid") : paint.yellow("warning")} ${problemLine(one)}`)
             .join("\n")
     )
   })).pipe(
     Command.withDescription(
-      "Check your permissions.yaml and the project's: every line that is wrong, rules that never decide since a stricter one " +
-        "is about the same, and rules that do not count until you trust the project."
+      "Check your permissions.yaml and profiles.yaml and the project's: every line that is wrong, rules that never decide " +
+        "since a stricter one is about the same, rules that mean something else than they seem to, rules on tools that " +
+        "nobody has, and rules that do not count until you trust the project."
     ),
     Command.withShortDescription("Find what is wrong with the rules"),
     Command.withExamples([{ command: "kiwi permissions check" }]),

@@ -99,10 +99,19 @@ const parseScopes = (
   }
 }
 
+/** Whether a part that has no quotes has several words, or what a shell reads as more than words. */
+const looksLikeCommand = (text: string): boolean =>
+  text.replace(/"(?:[^"\\]|\\.)*"/gsu, "").split(",").some((part) => /[\s;|&<>$`]/.test(part.trim()))
+
 /** Scopes on a tool: which kind they are depends on what the tool touches, so they are read as each kind that fits. */
 const parseToolScopes = (text: string, context: RuleContext): Result.Result<Scopes, string> => {
   const read = scopedKinds.map((kind) => parseScopes(kind, text, context))
   const fits = read.filter(Result.isSuccess).map(({ success }) => success)
+  // It would only be read as a path, and so would silently miss the command that it means.
+  const [command] = read
+  if (command !== undefined && Result.isFailure(command) && looksLikeCommand(text)) {
+    return Result.fail(`${command.failure}. If it is a path, put it in double quotes`)
+  }
   return fits.length > 0 ? Result.succeed(Object.assign({}, ...fits)) : Result.map(read[2]!, (scopes) => scopes)
 }
 

@@ -71,3 +71,19 @@ export const shadowed = (rules: ReadonlyArray<LinedRule>): ReadonlyArray<Shadowe
       hint: "Remove one of them"
     }]
   })
+
+/** Rules that never decide, since a stricter one of another text is about all that they are about. */
+export const shadowedBy = (
+  others: { readonly file: string; readonly rules: ReadonlyArray<LinedRule> },
+  rules: ReadonlyArray<LinedRule>
+): ReadonlyArray<Shadowed> =>
+  rules.flatMap(({ line, rule }) => {
+    const over = others.rules.find((other) =>
+      strictness[other.rule.outcome] > strictness[rule.outcome] && covers(other.rule, rule)
+    )
+    return over === undefined ? [] : [{
+      line,
+      issue: `this rule never decides, since the one in ${others.file}, line ${over.line}, is about all of it`,
+      hint: "Remove one of them"
+    }]
+  })
