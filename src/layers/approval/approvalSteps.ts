@@ -107,7 +107,7 @@ export const requireApproval = Effect.gen(function*() {
     const { config, plan, secrets } = yield* planOf(facts)
     const { location, version } = chain.leaf.tool
     const named = [...env.declared.keys()].filter((name) => namesSecret(env, name))
-    const { details, unreadable } = requestText({
+    const { brief, details, unreadable } = requestText({
       caller: call.caller,
       about: [
         ["Tool", `${showLocation(location)}, version ${version}, ${whose(verified[0]?.by)}`],
@@ -130,6 +130,7 @@ export const requireApproval = Effect.gen(function*() {
       what: `run tool ${location.id}`,
       asks,
       details,
+      ...(brief === undefined ? {} : { brief }),
       unreadable,
       digest: sha256(JSON.stringify([
         "kiwi-call-1",

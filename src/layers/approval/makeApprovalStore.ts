@@ -144,7 +144,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
   const settled = (approvals: Approvals) => Effect.map(Clock.currentTimeMillis, (now) => settle(approvals, now))
 
   return ApprovalStore.of({
-    require: Effect.fnUntraced(function*({ asks, callId, caller, details, digest, unreadable = [], what }) {
+    require: Effect.fnUntraced(function*({ asks, brief, callId, caller, details, digest, unreadable = [], what }) {
       const request = {
         id: yield* newId,
         call: callId,
@@ -159,6 +159,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
           ...denialOf(access)
         })),
         details,
+        ...(brief === undefined ? {} : { brief }),
         unreadable,
         digest
       }
