@@ -28,7 +28,10 @@ export const normalize = (text: string): string => {
       if (!seen.has(hex)) seen.set(hex, seen.size)
       return nth(seen.get(hex)!, hex.length)
     })
-    .replaceAll(/(?<=\b(?:request|approve|allow|answer to request) )(?=[a-z]*[2-9])[a-z2-9]{10}\b/gi, "k7f3m2qa9x")
+    .replaceAll(
+      /(?<=\b(?:request|approve|allow|answer to request) )(?![a-z]+ing\b)[a-hj-km-np-z2-9]{10}\b/gi,
+      "k7f3m2qa9x"
+    )
     .replaceAll(/(?<=\buntil )\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, "2026-01-31T11:00:00.000Z")
     .replaceAll(/(?<=\binterpreter here is )\d[\w.+]*/g, "3.12.4")
     .replaceAll(/(?<=\bport |\b127\.0\.0\.1:)\d+/g, "8080")

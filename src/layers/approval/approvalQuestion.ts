@@ -33,12 +33,13 @@ export const questionOf = (
   answers: ReadonlyArray<ApprovalAnswer>,
   given: ReadonlyArray<string> | undefined
 ): HumanRequest => {
-  const { asks, details, digest, id, unreadable, what } = approval
+  const { asks, brief, details, digest, id, unreadable, what } = approval
   const choices = answers.map((answer) => ({
     value: answer,
     title: `${answer}: ${sentenceOf(answer, rulesOf(approval, answer, given))}`
   }))
-  const shown = [details, "", "Answers:", ...choices.map(({ title }) => `- ${title}`)].join("\n")
+  const listed = ["Answers:", ...choices.map(({ title }) => `- ${title}`)]
+  const shown = [details, "", ...listed].join("\n")
   const only = answers.length === 1 ? answers[0] : undefined
   const verb = only === "no" || only === "never" ? "Refuse" : "Allow"
   const reasons = [...new Set(asks.map(({ reason }) => reason))].join("; ")
@@ -47,8 +48,9 @@ export const questionOf = (
     title: `${verb} ${id}: ${what}`,
     verdict: [safeLine(`Would: ${asks.map(({ access }) => access).join(", ")}`), safeLine(`Asked since it ${reasons}`)],
     details: shown,
+    ...(brief === undefined ? {} : { brief: [brief, `The whole text: kiwi status ${id}`, ...listed].join("\n") }),
     ...(unreadable.length === 0 ? {} : { unreadable }),
-    digest: sha256(JSON.stringify(["kiwi-approval-1", id, digest, what, shown, answers])),
+    digest: sha256(JSON.stringify(["kiwi-approval-1", id, digest, what, shown, brief, answers])),
     command: `kiwi approve ${id}`,
     choices
   }

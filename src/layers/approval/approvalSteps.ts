@@ -108,7 +108,7 @@ export const requireApproval = Effect.gen(function*() {
     const { location, version } = chain.leaf.tool
     const shownTool = { name: showLocation(location), version, signer: whose(verified[0]?.by) }
     const named = [...env.declared.keys()].filter((name) => namesSecret(env, name))
-    const { details, unreadable } = requestText({
+    const { brief, details, unreadable } = requestText({
       caller: call.caller,
       about: [
         ["Tool", `${shownTool.name}, version ${version}, ${shownTool.signer}`],
@@ -132,6 +132,7 @@ export const requireApproval = Effect.gen(function*() {
       tool: shownTool,
       asks,
       details,
+      ...(brief === undefined ? {} : { brief }),
       unreadable,
       digest: sha256(JSON.stringify([
         "kiwi-call-1",

@@ -145,7 +145,8 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
   const settled = (approvals: Approvals) => Effect.map(Clock.currentTimeMillis, (now) => settle(approvals, now))
 
   return ApprovalStore.of({
-    require: Effect.fnUntraced(function*({ asks, callId, caller, details, digest, tool, unreadable = [], what }) {
+    require: Effect.fnUntraced(function*(asking) {
+      const { asks, brief, callId, caller, details, digest, tool, unreadable = [], what } = asking
       const request = {
         id: yield* newId,
         call: callId,
@@ -161,6 +162,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
           ...denialOf(access)
         })),
         details,
+        ...(brief === undefined ? {} : { brief }),
         unreadable,
         digest
       }

@@ -10,12 +10,15 @@ import { showAccess } from "../../services/capability/Access.ts"
 import { exactText } from "../../services/error/exactText.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import type { Ask } from "../../services/permission/PermissionGate.ts"
+import type { Preview } from "../../services/primitive/Primitive.ts"
 import { isJsonArray, isJsonObject } from "../../services/schema/json.ts"
 import type { Secrets } from "../call/secrets.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 export interface RequestText {
   readonly details: string
+  /** The same with long contents by their ends. Undefined if there are none, or something else than access decides. */
+  readonly brief: string | undefined
   readonly unreadable: ReadonlyArray<string>
 }
 
@@ -61,6 +64,32 @@ const showText = (text: string): { readonly text: string; readonly isWhole: bool
 
 const show = (value: Schema.Json) => showText(JSON.stringify(value, null, 2))
 
+/** A content up to this length is shown whole, in characters. */
+const shortContent = 300
+
+const longContents = (given: Schema.Json, names: ReadonlyArray<string>): ReadonlyArray<readonly [string, string]> =>
+  names.flatMap((name) => {
+    const text = isJsonObject(given) && Object.hasOwn(given, name) ? given[name] : undefined
+    return typeof text === "string" && text.length > shortContent ? [[name, text]] : []
+  })
+
+const omit = (given: Schema.Json, names: ReadonlySet<string>): Schema.Json =>
+  isJsonObject(given) ? Object.fromEntries(Object.entries(given).filter(([name]) => !names.has(name))) : given
+
+const contentEnds = (name: string, text: string): ReadonlyArray<string> => [
+  `${name}: ${text.length} characters in ${text.split("\n").length} lines, SHA-256 ${sha256(text)}`,
+  `  begins: ${JSON.stringify(text.slice(0, 50).toWellFormed())}`,
+  `  ends: ${JSON.stringify(text.slice(-30).toWellFormed())}`
+]
+
+/** A preview in a line: how much a diff adds and removes. */
+const summary = (preview: string): string => {
+  const lines = preview.split("\n")
+  if (lines.length === 1) return line(preview)
+  const of = (sign: string) => lines.slice(2).filter((one) => one.startsWith(sign)).length
+  return `adds ${of("+")} lines and removes ${of("-")}`
+}
+
 /** Foreign lines, each with a mark before it. */
 const marked = (text: string): string => text.split("\n").map((one) => `  | ${exactText(one)}`).join("\n")
 
@@ -74,17 +103,19 @@ export const requestText = (request: {
   readonly asks: ReadonlyArray<Ask>
   readonly parameters: Schema.Json
   readonly plan?: Schema.Json | undefined
-  readonly preview?: string | undefined
+  readonly preview?: Preview | undefined
   readonly secrets: Secrets
 }): RequestText => {
   const given = redactParameters(request.parameters, request.secrets)
   const parameters = show(given)
   const secrets = [...request.secrets, ...hiddenIn(request.parameters, given)]
-  const preview = request.preview === undefined ? undefined : showText(redactUrls(redactText(request.preview, secrets)))
+  const preview = request.preview === undefined
+    ? undefined
+    : showText(redactUrls(redactText(request.preview.text, secrets)))
   const plan = request.plan === undefined || preview !== undefined
     ? undefined
     : show(redactParameters(request.plan, secrets))
-  const details = [
+  const head = [
     ...request.about.map(([name, text]) => `${name}: ${line(text)}`),
     `Caller: ${showCaller(request.caller)}`,
     ...section(
@@ -93,13 +124,28 @@ export const requestText = (request: {
         `- ${line(redactUrls(showAccess(access)))}: ${line(reason)} (rule: ${line(rule)})`
       )
     ),
-    ...section("Look twice", unusualIn(given).map((note) => `! ${line(note)}`)),
+    ...section("Look twice", unusualIn(given).map((note) => `! ${line(note)}`))
+  ]
+  const details = [
+    ...head,
     ...section("Parameters", [indented(parameters.text)]),
     ...section("Would run", plan === undefined ? [] : [indented(plan.text)]),
     ...section("Would do", preview === undefined ? [] : [marked(preview.text)])
   ].join("\n")
+  // An answer that makes a rule would allow any content there, so a person need not read all of this one.
+  const contents = request.asks.every(({ offer }) => offer !== undefined)
+    ? longContents(given, request.preview?.contents ?? [])
+    : []
+  const names = new Set(contents.map(([name]) => name))
+  const brief = contents.length === 0 ? undefined : [
+    ...head.filter((one) => one !== ""),
+    `Parameters: ${JSON.stringify(omit(given, names))}`,
+    ...contents.flatMap(([name, text]) => contentEnds(name, text)),
+    ...(preview === undefined ? [] : [`Would do: ${summary(preview.text)}`])
+  ].join("\n")
   return {
     details,
+    brief,
     unreadable: [
       ...(parameters.isWhole ? [] : ["parameters"]),
       ...((preview ?? plan)?.isWhole === false ? ["plan"] : [])

@@ -46,6 +46,7 @@ export const memoryFiles = (host: MemoryHost): HostFiles => {
     realPath,
     readLink: (file) => links.get(file),
     isFile: (file) => files.has(realPath(file)),
+    openUserControl: () => undefined,
     readText: (file) => files.get(realPath(file)),
     list: (folder) => {
       const below = `${realPath(folder)}${path.sep}`

@@ -4,6 +4,7 @@ import * as Fs from "node:fs"
 import { attempt } from "../files/attempt.ts"
 import { Readings } from "../files/believe.ts"
 import { readText } from "../files/readRegular.ts"
+import { openUserControl } from "../workspace/userControl.ts"
 
 export interface HostFiles {
   /** The identity of a regular file that this user may execute, with links followed. Undefined for anything else. */
@@ -15,6 +16,8 @@ export interface HostFiles {
   readonly isFile: (path: string) => boolean
   /** The content of a small regular text file, with links followed. `now`: in milliseconds, for the cache. */
   readonly readText: (path: string, now: number) => string | undefined
+  /** Why a file of the user space does not count: others can change it. */
+  readonly openUserControl: typeof openUserControl
   /** Names in a folder; empty if it cannot be read. With `now`, in milliseconds, they are cached until it changes. */
   readonly list: (path: string, now?: number) => ReadonlyArray<string>
 }
@@ -45,5 +48,6 @@ export const node: HostFiles = {
     return stat?.isFile() === true && stat.size <= maxBytes
   },
   readText: (path, now) => texts.get(path, now, () => readText(path, { maxBytes, follow: true })),
+  openUserControl,
   list: (path, now) => (now === undefined ? listFolder(path) : lists.get(path, now, () => listFolder(path))) ?? []
 }

@@ -7,6 +7,7 @@ import type { EnvOrigin, EnvWarning } from "../../services/env/EnvResolver.ts"
 import { isDeniedVariable } from "../../services/env/variableNames.ts"
 import { isSecretReference, secretNameOf } from "../../services/identity/SecretStore.ts"
 import type { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
+import type { ControlUnusable } from "../workspace/userControl.ts"
 
 /** Highest precedence first. */
 const projectFiles = [".env.local", ".env", ".ai/.env"] as const
@@ -51,7 +52,8 @@ const sameBytes = (a: Uint8Array, b: Uint8Array) => a.length === b.length && a.e
 
 export const makeReadDotenv = (
   trust: ProjectTrust["Service"],
-  readUser: () => string | undefined,
+  /** The text of the user's file, or why it does not count. */
+  readUser: () => string | ControlUnusable | undefined,
   /** Whether two spellings are the same name. */
   isSame: (a: string, b: string) => boolean
 ) => {
@@ -75,8 +77,10 @@ export const makeReadDotenv = (
       if (bytes !== undefined) files.push({ origin, content: contentOf(origin, bytes) })
     }
     const user = readUser()
-    if (user !== undefined) files.push({ origin: "user:.env", content: contentOf("user:.env", encoder.encode(user)) })
-    return openDotenv(files, isSame)
+    if (typeof user === "string") {
+      files.push({ origin: "user:.env", content: contentOf("user:.env", encoder.encode(user)) })
+    }
+    return openDotenv(files, isSame, typeof user === "object" ? [unused(user)] : [])
   })
 }
 
@@ -87,7 +91,17 @@ const refusalOf = (name: string, value: string): string | undefined =>
     ? `${name} is left unset: keychain: is followed by the name of a secret, letters, digits, . _ -`
     : undefined
 
-const openDotenv = (files: ReadonlyArray<DotenvFile>, isSame: (a: string, b: string) => boolean): DotenvFiles => {
+const unused = ({ hint, issue }: ControlUnusable): EnvWarning => ({
+  file: "user:.env",
+  line: 1,
+  issue: `nothing of it is used, since ${issue}: ${hint}`
+})
+
+const openDotenv = (
+  files: ReadonlyArray<DotenvFile>,
+  isSame: (a: string, b: string) => boolean,
+  unusable: ReadonlyArray<EnvWarning>
+): DotenvFiles => {
   const refused = new Map<string, EnvWarning>()
   const all = (name: string): ReadonlyArray<DotenvValue> =>
     files.flatMap(({ content, origin }) =>
@@ -107,6 +121,7 @@ const openDotenv = (files: ReadonlyArray<DotenvFile>, isSame: (a: string, b: str
       return undefined
     },
     warnings: () => [
+      ...unusable,
       ...files.flatMap(({ content, origin }) => content.problems.map((p) => ({ file: origin, ...p }))),
       ...refused.values()
     ]

@@ -128,7 +128,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
   const text = (file: string) => files.readText(file, clock.currentTimeMillisUnsafe())
   const readDotenv = makeReadDotenv(
     trust,
-    () => text(path.join(home.userSpace, ".env")),
+    () => files.openUserControl(home, ".env") ?? text(path.join(home.userSpace, ".env")),
     windows ? (a, b) => a.toUpperCase() === b.toUpperCase() : (a, b) => a === b
   )
 

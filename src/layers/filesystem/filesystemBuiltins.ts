@@ -37,8 +37,10 @@ const builtin = <A>(
   parameters: Schema.ConstraintDecoder<A>,
   accesses: (parameters: A) => Effect.Effect<ReadonlyArray<Access>, KiwiError, FileServices>,
   run: (parameters: A, input: PrimitiveInput) => Effect.Effect<Schema.Json, KiwiError, FileServices>,
-  preview?: (parameters: A, input: PreviewInput) => Effect.Effect<string, KiwiError, FileServices>
+  preview?: (parameters: A, input: PreviewInput) => Effect.Effect<string, KiwiError, FileServices>,
+  contents?: ReadonlyArray<string>
 ): Builtin<FileServices> => ({
+  ...(contents === undefined ? {} : { contents }),
   ...(preview === undefined ? {} : {
     preview: (input: PreviewInput) =>
       Effect.flatMap(decodeParameters(parameters, input), (given) => preview(given, input))
@@ -132,7 +134,8 @@ const write = builtin(
       ...(before !== undefined && before.names > 1 ? { note: otherNames(before.names) } : {})
     }
   }),
-  previewWrite
+  previewWrite,
+  ["content"]
 )
 
 const otherNames = (names: number): string =>
@@ -157,7 +160,8 @@ const edit = builtin(
       ...(found !== undefined && found.names > 1 ? { note: otherNames(found.names) } : {})
     }
   }),
-  previewEdit
+  previewEdit,
+  ["old", "new"]
 )
 
 const list = builtin(

@@ -14,6 +14,7 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { readRegular } from "../files/readRegular.ts"
 import { sha256 } from "../identity/sha256.ts"
+import { openUserControl } from "../workspace/userControl.ts"
 import { isPattern } from "./extract.ts"
 import { readYaml } from "./readYaml.ts"
 
@@ -90,8 +91,14 @@ export const make = Effect.gen(function*() {
     }
     const folder = `${home.userSpace}/extractors/${type}`
     for (const name of namesIn(folder)) {
+      const path = `extractors/${type}/${name}`
+      const open = openUserControl(home, path)
+      if (open !== undefined) {
+        found.push(Result.fail(new ItemInvalid({ item: `user:${path}`, line: 0, column: 0, found: "", ...open })))
+        continue
+      }
       const bytes = readRegular(`${folder}/${name}`, { maxBytes: maxFile, follow: false })
-      if (Result.isSuccess(bytes)) found.push(yield* loadCached(`user:extractors/${type}/${name}`, bytes.success))
+      if (Result.isSuccess(bytes)) found.push(yield* loadCached(`user:${path}`, bytes.success))
     }
     return found
   })

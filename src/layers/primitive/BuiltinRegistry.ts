@@ -11,7 +11,7 @@ import type { Builtin, BuiltinHandler, BuiltinHandlers, PreviewInput } from "../
 import { Builtins, BuiltinTaken } from "../../services/primitive/Builtins.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
 import { BuiltinFailed, RequestRefused } from "../../services/primitive/Primitive.ts"
-import type { AccessInput, PrimitiveError, PrimitiveInput } from "../../services/primitive/Primitive.ts"
+import type { AccessInput, Preview, PrimitiveError, PrimitiveInput } from "../../services/primitive/Primitive.ts"
 import { askBuiltin } from "./builtinAnswer.ts"
 import type { CaptureLimits } from "./captureOutput.ts"
 
@@ -40,9 +40,8 @@ export const register = <const D extends ReadonlyArray<BuiltinHandlers<unknown>>
       const added = (domains as ReadonlyArray<BuiltinHandlers<ServicesOf<D[number]>>>).flatMap(Object.entries)
       for (const [name, builtin] of added) {
         if (handlers.has(name)) return yield* new BuiltinTaken({ name })
-        const { accesses, needs, preview, run: handle }: Builtin<ServicesOf<D[number]>> = typeof builtin === "function"
-          ? { run: builtin }
-          : builtin
+        const given: Builtin<ServicesOf<D[number]>> = typeof builtin === "function" ? { run: builtin } : builtin
+        const { accesses, contents, needs, preview, run: handle } = given
         handlers.set(name, {
           run: (input) => {
             const answer = handle(input)
@@ -50,6 +49,7 @@ export const register = <const D extends ReadonlyArray<BuiltinHandlers<unknown>>
             return Exit.isExit(answer) ? answer as Exit.Exit<Answer, KiwiError> : Effect.provideContext(answer, context)
           },
           ...(needs === undefined ? {} : { needs }),
+          ...(contents === undefined ? {} : { contents }),
           ...(preview === undefined
             ? {}
             : { preview: (input: PreviewInput) => Effect.provideContext(preview(input), context) }),
@@ -93,8 +93,12 @@ export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inl
             hint: cause.remediation ?? loadCall("tool", input.tool),
             cause
           })))
-  const preview = (input: PreviewInput): Effect.Effect<string | undefined> =>
-    Effect.flatMap(find(input), (found) => found.preview?.(input) ?? Effect.undefined).pipe(
+  const preview = (input: PreviewInput): Effect.Effect<Preview | undefined> =>
+    Effect.flatMap(
+      find(input),
+      ({ contents = [], preview: show }) =>
+        show === undefined ? Effect.undefined : Effect.map(show(input), (text) => ({ text, contents }))
+    ).pipe(
       Effect.orElseSucceed(() => undefined)
     )
   return { run, find, accesses, preview, needs: (config: Schema.JsonObject) => named(config)?.needs }

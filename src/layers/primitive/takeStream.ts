@@ -3,6 +3,7 @@
 import { Effect, type Scope, Stream } from "effect"
 import { makeRedactor } from "../../services/audit/redaction.ts"
 import { isKiwiError } from "../../services/error/KiwiError.ts"
+import { escapeJson } from "../../services/error/safeText.ts"
 import type { Outputs } from "../../services/primitive/Outputs.ts"
 import type { CapturedOutput, PrimitiveInput, PrimitiveStream } from "../../services/primitive/Primitive.ts"
 import { StreamFailed } from "../../services/primitive/Primitive.ts"
@@ -21,7 +22,7 @@ const textOf = (piece: unknown): { readonly text: string } | { readonly issue: s
   const issue = typeof piece === "object" && piece !== null && !Array.isArray(piece)
     ? unlikeJson(piece, "a piece")
     : "a piece is neither text nor an object"
-  return issue === undefined ? { text: `${JSON.stringify(piece)}\n` } : { issue }
+  return issue === undefined ? { text: `${escapeJson(JSON.stringify(piece))}\n` } : { issue }
 }
 
 const breakOff = Effect.fnUntraced(

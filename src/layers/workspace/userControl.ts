@@ -20,25 +20,45 @@ const mine = (what: string, path: string): ControlUnusable => ({
   hint: `chmod go-w ${path}; if another user owns it, also: chown "$USER" ${path}`
 })
 
-/** Undefined if there is no such file. `path`: relative to the user space, "config/kiwi.yaml". */
-export const readUserControl = (
-  { userHome, userSpace }: KiwiHome["Service"],
-  path: string
-): Result.Result<Buffer | undefined, ControlUnusable> => {
-  const shown = userSpace === join(userHome, ".ai") ? "~/.ai" : "\"$USER_SPACE\""
+const shownSpace = ({ userHome, userSpace }: KiwiHome["Service"]): string =>
+  userSpace === join(userHome, ".ai") ? "~/.ai" : "\"$USER_SPACE\""
+
+/** `folder` and those above it, up to the user space: "extractors/tool" has "extractors". */
+const upwards = (folder: string): ReadonlyArray<string> => folder === "." ? [] : [...upwards(dirname(folder)), folder]
+
+/**
+ * Why a file of the user space does not count: others can change it, or a folder that it lies in. Undefined if they
+ * cannot. `path`: relative to the user space, ".env".
+ */
+export const openUserControl = (home: KiwiHome["Service"], path: string): ControlUnusable | undefined => {
+  const { userSpace } = home
+  const shown = shownSpace(home)
   const file = join(userSpace, path)
   const real = attempt(() => realpathSync.native(file))
-  const folders = [
+  const places = [
     [userSpace, "the user space", shown],
-    [dirname(file), `the folder ${dirname(path)}`, `${shown}/${dirname(path)}`],
+    ...upwards(dirname(path)).map((one) => [join(userSpace, one), `the folder ${one}`, `${shown}/${one}`] as const),
     ...(real === undefined || real === file
       ? []
-      : [[dirname(real), "the folder that the link leads to", `"$(dirname "$(realpath ${shown}/${path})")"`] as const])
+      : [[dirname(real), "the folder that the link leads to", `"$(dirname "$(realpath ${shown}/${path})")"`] as const]),
+    [file, "it", `${shown}/${path}`]
   ] as const
-  for (const [folder, what, command] of folders) {
-    const stat = attempt(() => statSync(folder))
-    if (stat !== undefined && isOpenToOthers(stat)) return Result.fail(mine(what, command))
+  for (const [place, what, command] of places) {
+    const stat = attempt(() => statSync(place))
+    if (stat !== undefined && isOpenToOthers(stat)) return mine(what, command)
   }
+  return undefined
+}
+
+/** Undefined if there is no such file. `path`: relative to the user space, "config/kiwi.yaml". */
+export const readUserControl = (
+  home: KiwiHome["Service"],
+  path: string
+): Result.Result<Buffer | undefined, ControlUnusable> => {
+  const open = openUserControl(home, path)
+  if (open !== undefined) return Result.fail(open)
+  const shown = shownSpace(home)
+  const file = join(home.userSpace, path)
   return Result.try({
     try: () => withRegular(file, { maxBytes: maxControlBytes, follow: true, own: true }, (opened) => readAll(opened)),
     catch: (error) => error

@@ -1,7 +1,7 @@
 // The output of a command: its answer on stdout, for people or as exactly one JSON value, and everything else on
 // stderr. Colour only on a terminal, and not if NO_COLOR is set.
 import { Clock, Context, Effect, Fiber, Layer, Ref } from "effect"
-import { safeLine, safeText } from "../../services/error/safeText.ts"
+import { escapeJson, safeLine } from "../../services/error/safeText.ts"
 import { Shell, variable } from "./Shell.ts"
 import type { Pipe } from "./Shell.ts"
 import { colored, duration, uncolored } from "./text.ts"
@@ -46,23 +46,9 @@ const wantsColor = (env: Shell["Service"]["env"], pipe: Pipe): boolean => {
   return pipe.isTerminal
 }
 
-const escapeUnits = (character: string): string =>
-  Array.from(
-    { length: character.length },
-    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`
-  ).join("")
-
 /** JSON in which characters that a terminal would act on or hide are escaped. The value is the same. */
 export const printJson = (value: unknown, indent?: number): string =>
   escapeJson(JSON.stringify(value, null, indent) ?? "null")
-
-/** The same for a value that is JSON text already. */
-export const escapeJson = (text: string): string => {
-  if (safeText(text) === text) return text
-  return Array.from(text, (character) => safeText(character) === character ? character : escapeUnits(character)).join(
-    ""
-  )
-}
 
 const eraseLine = "\r\u001b[2K"
 

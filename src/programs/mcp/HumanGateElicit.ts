@@ -87,6 +87,11 @@ const hiddenOf = ({ description }: Question, { unreadable = [] }: HumanRequest, 
   return rows > room.lines ? `it has ${rows} lines, and this client shows about ${room.lines}` : undefined
 }
 
+const shownIn = (client: string | undefined, request: HumanRequest) => {
+  const asked = questionOf(request, client)
+  return { asked, hidden: hiddenOf(asked, request, client) }
+}
+
 const agreeField = ({ choices, description }: Question) =>
   choices.length === 0
     ? { type: "boolean" as const, title: "I have read this and agree", description, default: false }
@@ -278,9 +283,11 @@ const makeFor = (
         if (!canElicit(context.clientCapabilities)) {
           return yield* required(request, `${label} cannot put a question to its person`)
         }
-        const asked = questionOf(request, context.clientInfo?.name)
-        const hidden = hiddenOf(asked, request, context.clientInfo?.name)
-        if (hidden !== undefined) return yield* required(request, hidden)
+        const whole = shownIn(context.clientInfo?.name, request)
+        const { asked, hidden } = whole.hidden === undefined || request.brief === undefined
+          ? whole
+          : shownIn(context.clientInfo?.name, { ...request, details: request.brief, unreadable: [] })
+        if (hidden !== undefined) return yield* required(request, whole.hidden ?? hidden)
         return yield* Option.match(session, {
           onNone: () => askAgain(request, asked),
           onSome: (serverClient) => askSession(serverClient, request, asked)

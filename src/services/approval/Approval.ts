@@ -51,6 +51,8 @@ export const Approval = Schema.Struct({
   tool: Schema.optionalKey(AskedTool),
   asks: Schema.Array(AskedAccess),
   details: Schema.String,
+  /** `details` with long contents by their ends. Absent if they decide, or are shown whole anyway. */
+  brief: Schema.optionalKey(Schema.String),
   /** What `details` only names by size and digest. A person can agree to it only at a terminal. */
   unreadable: Schema.Array(Schema.String),
   /** What an answer `once` is for; see `ApprovalRequest`. */
@@ -83,7 +85,7 @@ export type Approvals = ReadonlyArray<Approval>
 /** A request without what the store adds. */
 export type NewApproval = Pick<
   Approval,
-  "id" | "call" | "caller" | "pid" | "what" | "tool" | "asks" | "details" | "unreadable" | "digest"
+  "id" | "call" | "caller" | "pid" | "what" | "tool" | "asks" | "details" | "brief" | "unreadable" | "digest"
 >
 
 /** How many requests of one caller wait at most; beside them, as many that a person has dismissed. */
@@ -153,8 +155,9 @@ export const claim = (
   const pending = mine.find(({ state }) => state === "pending")
   if (pending !== undefined && covers(pending, request.asks)) {
     if (!hasEnded(pending)) return [{ _tag: "Pending", approval: pending }, approvals]
-    const { call, caller, details, pid } = request
-    const adopted: Approval = { ...pending, call, caller, details, ...(pid === undefined ? {} : { pid }) }
+    const { brief, call, caller, details, pid } = request
+    const shown = brief === undefined ? { details } : { details, brief }
+    const adopted: Approval = { ...pending, call, caller, ...shown, ...(pid === undefined ? {} : { pid }) }
     return [{ _tag: "Pending", approval: adopted }, replace(pending, adopted)]
   }
   const rejected = mine.findLast((one) => one.state === "rejected" && isInTime(one, now))

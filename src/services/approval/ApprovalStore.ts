@@ -26,6 +26,8 @@ export interface ApprovalRequest {
   readonly asks: ReadonlyArray<Ask>
   /** Everything that the person needs to decide, as text: tool, version, signer, parameters, level. No secrets. */
   readonly details: string
+  /** `details` with long contents by their ends. Absent if they decide, or are shown whole anyway. */
+  readonly brief?: string | undefined
   /** What `details` only names by size and digest. */
   readonly unreadable?: ReadonlyArray<string>
   /**

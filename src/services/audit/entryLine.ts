@@ -1,6 +1,7 @@
 // Turns an entry into the line that is written: redacted, and at most 64 KiB long. Values are redacted before they are
 // cut, so that no part of a secret remains at the edge.
 import type { Redacted, Schema } from "effect"
+import { escapeJson } from "../error/safeText.ts"
 import { isJsonArray } from "../schema/json.ts"
 import type { AuditExpired, AuditOpened, AuditRecord, AuditSealed } from "./AuditEntry.ts"
 import { redactParameters, redactText, redactWords } from "./redaction.ts"
@@ -96,17 +97,20 @@ const base = ({ n, now, prev }: LinePlace) => {
   return { v: 1, n, at: latest.at, prev }
 }
 
+/** One line for every reader, also for those that break lines at U+2028 or U+0085. */
+const written = (entry: object): string => escapeJson(JSON.stringify(entry))
+
 /** The line of one of the log's own entries, without the newline. */
-export const markLine = (place: LinePlace, entry: AuditMark): string => JSON.stringify({ ...base(place), ...entry })
+export const markLine = (place: LinePlace, entry: AuditMark): string => written({ ...base(place), ...entry })
 
 /** The line of a record, without the newline. */
 export const entryLine = (place: LinePlace, record: AuditRecord, secrets: Secrets): string => {
   const safe = redacted(record, secrets)
   const head = base(place)
-  const line = JSON.stringify({ ...head, ...safe })
+  const line = written({ ...head, ...safe })
   if (fits(line)) return line
   const text = (measure: Measure, value: object) =>
-    JSON.stringify({ ...head, ...(cut(value as Schema.JsonObject, measure, 0) as Schema.JsonObject) })
+    written({ ...head, ...(cut(value as Schema.JsonObject, measure, 0) as Schema.JsonObject) })
   for (const measure of measures) {
     const shorter = text(measure, safe)
     if (fits(shorter)) return shorter

@@ -31,12 +31,19 @@ const before = (text: string, index: number): string => {
   return text.slice(Math.max(0, start), index)
 }
 
-const show = (text: string, keep: string): string =>
+/** The escapes of a character in JSON: two beyond the basic plane. */
+const escapeUnits = (character: string): string =>
+  Array.from(
+    { length: character.length },
+    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`
+  ).join("")
+
+const show = (text: string, keep: string, escaped = escape): string =>
   text.replace(unsafe, (character, index: number, whole: string) => {
     if (keep.includes(character)) return character
     // A variation selector for emoji or text presentation after a pictograph is harmless.
     if ((character === "\ufe0f" || character === "\ufe0e") && pictograph.test(before(whole, index))) return character
-    return escape(character)
+    return escaped(character)
   })
 
 /** Newlines (CRLF as LF) and tabs stay. */
@@ -45,3 +52,6 @@ export const safeText = (text: string): string => show(text.replaceAll("\r\n", "
 /** On one line, with newlines shown as `\n`. Cut to `length` characters of the original. */
 export const safeLine = (text: string, length = 200): string =>
   show(text.length <= length ? text : `${text.slice(0, length - 1).toWellFormed()}…`, "")
+
+/** JSON text with the same value, in which nothing ends a line, reorders or hides text. Newlines and tabs stay. */
+export const escapeJson = (json: string): string => /[^\n\t -~]/.test(json) ? show(json, "\n\t", escapeUnits) : json

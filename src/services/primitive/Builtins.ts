@@ -23,6 +23,11 @@ export interface Builtin<R = never> {
   readonly accesses?: (input: AccessInput) => Effect.Effect<ReadonlyArray<Access>, KiwiError, R>
   /** What it would do, for the person who is asked: lines of text, of foreign origin. Default: nothing but its name. */
   readonly preview?: (input: PreviewInput) => Effect.Effect<string, KiwiError, R>
+  /**
+   * The parameters that are only text to keep, as a file's content. Who is asked where it goes may be shown their ends
+   * and digests. Default: none.
+   */
+  readonly contents?: ReadonlyArray<string>
   /** The level that it needs because of what its caller chooses. Default: the level of its chain. */
   readonly needs?: NeededLevel
 }

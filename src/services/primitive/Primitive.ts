@@ -399,6 +399,13 @@ export interface NeededLevel {
   readonly by: "engine" | "outbound"
 }
 
+export interface Preview {
+  /** Lines of foreign origin. */
+  readonly text: string
+  /** The parameters that are only text to keep. */
+  readonly contents: ReadonlyArray<string>
+}
+
 export type PrimitiveHandler = (input: PrimitiveInput) => Effect.Effect<PrimitiveResult, PrimitiveError>
 
 /** The table of primitives: `subprocess`, `http_client`, `builtin`. */
@@ -418,6 +425,6 @@ export class Primitives extends Context.Service<Primitives, {
     primitive: string,
     input: AccessInput,
     mayRead: (path: string) => Effect.Effect<boolean>
-  ) => Effect.Effect<string | undefined>
+  ) => Effect.Effect<Preview | undefined>
   readonly known: ReadonlyArray<string>
 }>()("kiwi/services/primitive/Primitives") {}

@@ -30,6 +30,11 @@ export interface HumanRequest {
    * surface that cannot show all of it fails as `HumanRequired`.
    */
   readonly details: string
+  /**
+   * `details` with long texts by their ends and digests, if those do not decide: for surfaces with too little room for
+   * all of it.
+   */
+  readonly brief?: string
   /** What `details` cannot show and only names by size and digest. A person can agree to it only on a terminal. */
   readonly unreadable?: ReadonlyArray<string>
   /** SHA-256, in hex, over what the act will do. The code that performs the act compares it. */

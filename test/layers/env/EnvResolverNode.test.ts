@@ -123,6 +123,26 @@ describe("EnvResolverNode", () => {
       })
     ))
 
+  for (
+    const [what, path, mode] of [
+      ["it", ".ai/.env", 0o666],
+      ["it, but not read it", ".ai/.env", 0o602],
+      ["the user space", ".ai", 0o777],
+      ["the user space, like /tmp", ".ai", 0o1777]
+    ] as const
+  ) {
+    it.live(`a .env of the user is none if others can write ${what}`, () =>
+      inWorld(({ resolve, root }) =>
+        Effect.gen(function*() {
+          write(join(root, ".ai/.env"), "A=1")
+          chmodSync(join(root, path), mode)
+          const { child, warnings } = yield* resolve(withRuntime({ env: { A: "${A:-none}" } }))
+          assert.strictEqual(valuesOf(child)["A"], "none")
+          assert.match(warnings[0]?.issue ?? "", /other users can change .* chmod go-w/)
+        })
+      ))
+  }
+
   it.live("a change of the user's .env that its times do not show is seen", (context) =>
     Effect.gen(function*() {
       const folder = yield* coarseFolder

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
 import * as fs from "node:fs"
 import { join } from "node:path"
-import { readUserControl } from "../../../src/layers/workspace/userControl.ts"
+import { openUserControl, readUserControl } from "../../../src/layers/workspace/userControl.ts"
 import { temporary } from "../../support/temporary.ts"
 
 const made = Effect.map(temporary, (userHome) => {
@@ -107,4 +107,17 @@ describe("a control file of the user space", () => {
       ]
       for (const change of foreign) assert.isTrue(Result.isFailure(yield* read(change)))
     }))
+})
+
+describe("a file deeper in the user space", () => {
+  for (const open of ["extractors", "extractors/tool", "extractors/tool/x.yaml"]) {
+    it.effect(`does not count if others can write ${open}`, () =>
+      Effect.map(made, ({ home, userSpace }) => {
+        fs.mkdirSync(join(userSpace, "extractors/tool"), { recursive: true })
+        fs.writeFileSync(join(userSpace, "extractors/tool/x.yaml"), "")
+        assert.isUndefined(openUserControl(home, "extractors/tool/x.yaml"))
+        fs.chmodSync(join(userSpace, open), 0o777)
+        assert.match(openUserControl(home, "extractors/tool/x.yaml")?.issue ?? "", /^other users can change/)
+      }))
+  }
 })

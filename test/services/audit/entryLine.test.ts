@@ -3,6 +3,7 @@ import { Redacted, Schema } from "effect"
 import type { AuditRecord } from "../../../src/services/audit/AuditEntry.ts"
 import { encodeHead, parseHead, parseLink } from "../../../src/services/audit/AuditEntry.ts"
 import { entryLine, maxLine } from "../../../src/services/audit/entryLine.ts"
+import { safeText } from "../../../src/services/error/safeText.ts"
 
 const place = { n: 7, now: 0, prev: "a".repeat(64) }
 
@@ -22,6 +23,39 @@ describe("entryLine", () => {
     assert.notInclude(line, "\n")
     assert.isBelow(Buffer.byteLength(line), maxLine)
     assert.strictEqual(parseLink(line)?.n, 7)
+  })
+
+  const breaking = [
+    ..."\u007f\u0085\u009b\u00ad\u061c\u200b\u200d\u200e\u2028\u2029\u202e\u2066\u2069\u3164\ufeff\ufff9",
+    "\u{e0041}"
+  ]
+  const record = (text: string, times: number): AuditRecord => ({
+    kind: "request",
+    call: "c1",
+    caller: { surface: "test", client: text, label: text, session: "s" },
+    operation: "run",
+    subject: { item: text },
+    parameters: { [text]: Array.from({ length: times }, () => ({ [text]: text })) }
+  })
+
+  it.prop(
+    "is printable text without characters that end a line, reorder or hide text",
+    [Schema.Array(Schema.Union([Schema.Literals(breaking), Schema.String])), Schema.Int],
+    ([pieces, times]) => {
+      const line = entryLine(place, record(pieces.join(""), Math.abs(times) % 300), [])
+      assert.strictEqual(safeText(line), line)
+      assert.isBelow(Buffer.byteLength(line), maxLine)
+      assert.strictEqual(parseLink(line)?.n, 7)
+    }
+  )
+
+  it("has the same value, whatever the characters", () => {
+    for (const one of [...breaking, "\ud800", "é", "語", "\u{1f600}", "\"\\"]) {
+      const text = `before${one}{"v":1,"n":8}`
+      const line = entryLine(place, record(text, 2), [])
+      assert.deepStrictEqual(JSON.parse(line).parameters, { [text]: [{ [text]: text }, { [text]: text }] })
+    }
+    assert.include(entryLine(place, record("\u2028", 1), []), "\\u2028")
   })
 
   it("begins with what the chain needs, so that half a line still says it", () => {

@@ -39,6 +39,8 @@ export interface AgentWorldOptions {
   readonly runs?: boolean
   readonly network?: OutboundMemory.Answerer
   readonly client?: string
+  /** The name that its program sends. Default: none. */
+  readonly label?: string
   /** Default: `session` where that is offered, otherwise `once`. */
   readonly answer?: Answering
 }
@@ -147,7 +149,8 @@ export const agentWorld = Effect.fnUntraced(function*(options: AgentWorldOptions
       const question = questionText(params)
       asked.push(question)
       const choices: ReadonlyArray<string> = (params as any).requestedSchema.properties.agree.enum ?? []
-      return { action: "accept", content: { agree: answer(choices, question) } }
+      const [, end] = /– end: (\d{4}) –/.exec(question.slice(question.lastIndexOf("– end: "))) ?? []
+      return { action: "accept", content: { agree: answer(choices, question), ...(end === undefined ? {} : { end }) } }
     })
   /** A session of its own, as that of a client that has started its own server. */
   const connect = (client = options.client ?? "agent") =>
@@ -164,6 +167,7 @@ export const agentWorld = Effect.fnUntraced(function*(options: AgentWorldOptions
         Effect.provideService(McpSchema.McpRequestContext, {
           clientId: 0,
           protocolVersion: "2025-11-25",
+          ...(options.label === undefined ? {} : { clientInfo: { name: options.label, version: "1" } }),
           clientCapabilities: new McpSchema.ClientCapabilities({ elicitation: { form: {} } })
         }),
         Effect.provideContext(services),
