@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Latch, Schema } from "effect"
 import type { Program } from "../../../src/layers/process/ChildProcessesMemory.ts"
+import { CallWarning } from "../../../src/services/call/CallWarning.ts"
 import { CapabilityTokens } from "../../../src/services/capability/CapabilityTokens.ts"
 import type { Grant } from "../../../src/services/capability/Grant.ts"
 import type { Connection } from "../../../src/services/process/ChildProcesses.ts"
@@ -10,7 +11,9 @@ import { call, echo, entries, kernel, reasonOf, tool } from "./calls.ts"
 const Reply = Schema.Struct({
   jsonrpc: Schema.Literal("2.0"),
   id: Schema.NullOr(Schema.Union([Schema.String, Schema.Int])),
-  result: Schema.optionalKey(Schema.Struct({ status: Schema.String, data: Schema.Json })),
+  result: Schema.optionalKey(
+    Schema.Struct({ status: Schema.String, data: Schema.Json, warnings: Schema.Array(CallWarning) })
+  ),
   error: Schema.optionalKey(Schema.Struct({
     code: Schema.Int,
     message: Schema.String,
@@ -71,6 +74,14 @@ describe("a tool that may call others", () => {
       assert.strictEqual(inner[0]?.parent, "outer")
       const results = written.flatMap((entry) => entry.kind === "result" ? [entry.call] : [])
       assert.deepStrictEqual(results, [inner[0]?.call, "outer"])
+    }).pipe(Effect.provide(world({ outer: sends(hello) }, { outer: asks("outer", ["tool.echo"]) }))))
+
+  it.effect("ends without a warning, and so do its calls", () =>
+    Effect.gen(function*() {
+      const { data, warnings } = yield* call("outer")
+      assert.deepStrictEqual(warnings, [])
+      const replies = yield* Effect.orDie(Schema.decodeUnknownEffect(Schema.Array(Reply))(data))
+      assert.deepStrictEqual(replies.map(({ result }) => result?.warnings), [[]])
     }).pipe(Effect.provide(world({ outer: sends(hello) }, { outer: asks("outer", ["tool.echo"]) }))))
 
   it.effect("has no connection unless its signed config asks for it", () =>
