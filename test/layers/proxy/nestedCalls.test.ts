@@ -5,7 +5,10 @@ import type { Program } from "../../../src/layers/process/ChildProcessesMemory.t
 import { CallWarning } from "../../../src/services/call/CallWarning.ts"
 import { CapabilityTokens } from "../../../src/services/capability/CapabilityTokens.ts"
 import type { Grant } from "../../../src/services/capability/Grant.ts"
+import { Signatures } from "../../../src/services/integrity/Signatures.ts"
+import { Lockfiles } from "../../../src/services/lockfile/Lockfiles.ts"
 import type { Connection } from "../../../src/services/process/ChildProcesses.ts"
+import { agree } from "../../support/trustWorld.ts"
 import { call, echo, entries, kernel, reasonOf, tool } from "./calls.ts"
 
 const Reply = Schema.Struct({
@@ -83,6 +86,34 @@ describe("a tool that may call others", () => {
       const replies = yield* Effect.orDie(Schema.decodeUnknownEffect(Schema.Array(Reply))(data))
       assert.deepStrictEqual(replies.map(({ result }) => result?.warnings), [[]])
     }).pipe(Effect.provide(world({ outer: sends(hello) }, { outer: asks("outer", ["tool.echo"]) }))))
+
+  for (
+    const { asked, locked, mode } of [
+      { mode: "warn", asked: "strict", locked: false },
+      { mode: "strict", asked: "off", locked: false },
+      { mode: "warn", asked: "strict", locked: true }
+    ] as const
+  ) {
+    it.effect(`asked for ${asked} over ${mode}, calls ${locked ? "a locked" : "no unlocked"} tool`, () =>
+      Effect.gen(function*() {
+        const signatures = yield* Signatures
+        const lockfiles = yield* Lockfiles
+        for (const id of ["outer", "echo"]) {
+          const plan = yield* signatures.plan({ id, tier: "project", changedOnly: true })
+          const act = agree(plan.request)
+          const signed = yield* signatures.sign(plan, act)
+          if (locked || id === "outer") yield* lockfiles.lockSigned(signed, act)
+        }
+        const [answer] = yield* repliesTo("outer", { lockfileMode: asked })
+        assert.strictEqual(answer?.error?.data?.code, locked ? undefined : "LOCK_MISSING")
+        assert.strictEqual(answer?.result?.status, locked ? "success" : undefined)
+      }).pipe(Effect.provide(kernel({
+        signatures: "checked",
+        settings: { lockfileMode: mode },
+        programs: { outer: sends(hello) },
+        project: new Map([["tools/echo.yaml", echo], ["tools/outer.yaml", asks("outer", ["tool.echo"])]])
+      }))))
+  }
 
   it.effect("has no connection unless its signed config asks for it", () =>
     Effect.gen(function*() {
