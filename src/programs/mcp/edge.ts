@@ -48,7 +48,7 @@ import type { FollowPrompt } from "./prompt.ts"
 import * as Resources from "./resources.ts"
 import * as RunInProject from "./runInProject.ts"
 import type { ToolName } from "./tools.ts"
-import { clientOf } from "./transport/principal.ts"
+import { clientOf, sessionOf } from "./transport/principal.ts"
 
 /** Kiwi has a defect. Its cause goes to the log, and never to a caller. */
 export class InternalError extends Schema.TaggedError<InternalError>()("InternalError", { tool: Schema.String }) {
@@ -288,7 +288,7 @@ export const make = Effect.fnUntraced(function*(
   const callerOf = Effect.contextWith((services: Context.Context<McpSchema.McpRequestContext>) => {
     const { clientInfo } = Context.get(services, McpSchema.McpRequestContext)
     const request = Context.getOrUndefined(services, HttpServerRequest.HttpServerRequest)
-    const session = request?.headers["mcp-session-id"]
+    const session = request === undefined ? undefined : sessionOf(request)
     return Effect.succeed<Caller>({
       surface: "mcp",
       client: (request === undefined ? undefined : clientOf(request)?.name) ?? options.client,

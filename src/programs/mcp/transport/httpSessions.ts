@@ -6,7 +6,7 @@ import * as HttpEffect from "effect/http/HttpEffect"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Notices from "./notices.ts"
-import { clientOf } from "./principal.ts"
+import { admitInto, clientOf } from "./principal.ts"
 
 /** How many sessions a client may have. A new one replaces its own that has been idle longest. */
 const most = 64
@@ -154,6 +154,7 @@ export const make = (path: string, notices: Notices.Notices, onEnd: (id: string)
     const session = id === undefined ? undefined : sessions.get(id)
     // As for an unknown one: who may not use a session does not learn that there is one.
     if (session !== undefined && session.client !== clientOf(request)?.name) return empty(404)
+    if (session !== undefined && id !== undefined) admitInto(request, id)
     if (methods.includes("initialize")) {
       const client = clientOf(request)?.name
       if (!(yield* makeRoom(client, app))) return HttpServerResponse.setHeader(empty(503), "retry-after", "60")
