@@ -14,7 +14,7 @@ import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import { isJsonObject } from "../../services/schema/json.ts"
 import { Settings } from "../../services/settings/Settings.ts"
-import { shellWord } from "../../services/text/shellWord.ts"
+import { withProject } from "../../services/text/withProject.ts"
 import { HumanGate } from "../../services/trust/HumanAct.ts"
 import { withApproval } from "../approvals.ts"
 import { execute } from "../execute.ts"
@@ -72,12 +72,7 @@ export interface Answer {
 /** If the project is not the server's own, questions name it, and so does the command that a person types instead. */
 const aboutProject = (gate: HumanGate["Service"], project: string): HumanGate["Service"] =>
   HumanGate.of({
-    ask: (request) =>
-      gate.ask({
-        ...request,
-        project,
-        command: request.command.split(" && ").map((one) => `${one} --project ${shellWord(project)}`).join(" && ")
-      })
+    ask: (request) => gate.ask({ ...request, project, command: withProject(request.command, project) })
   })
 
 const metaKey = "kiwi/details"
