@@ -1,6 +1,7 @@
 // Calls that tools make over their own connection, with programs that are functions.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Latch, Schema } from "effect"
+import { serveCalls } from "../../../src/layers/primitive/steps/serveCalls.ts"
 import type { Program } from "../../../src/layers/process/ChildProcessesMemory.ts"
 import { CallWarning } from "../../../src/services/call/CallWarning.ts"
 import { CapabilityTokens } from "../../../src/services/capability/CapabilityTokens.ts"
@@ -8,6 +9,7 @@ import type { Grant } from "../../../src/services/capability/Grant.ts"
 import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import { Lockfiles } from "../../../src/services/lockfile/Lockfiles.ts"
 import type { Connection } from "../../../src/services/process/ChildProcesses.ts"
+import { NestedApproval } from "../../../src/services/proxy/nesting.ts"
 import { agree } from "../../support/trustWorld.ts"
 import { call, echo, entries, kernel, reasonOf, tool } from "./calls.ts"
 
@@ -208,6 +210,44 @@ describe("a tool that may call others", () => {
       )
       assert.deepStrictEqual(denied.map(({ error }) => error?.code), ["CALLS_TOO_DEEP"])
     }).pipe(Effect.provide(world({ outer: sends(request("outer")) }, { outer: asks("outer", ["tool.outer"]) }))))
+})
+
+describe("a defect of Kiwi in the call of a tool", () => {
+  const broken: ReadonlyArray<readonly [string, typeof NestedApproval.Service.ask]> = [
+    ["thrown before the call", () => {
+      throw new Error("planted")
+    }],
+    ["in the call", () => Effect.die("planted")]
+  ]
+  for (const [where, ask] of broken) {
+    it.effect(`${where} is answered`, () =>
+      Effect.gen(function*() {
+        const [answer] = yield* repliesTo("outer")
+        assert.strictEqual(answer?.error?.code, -32603)
+        assert.notInclude(JSON.stringify(answer), "planted")
+      }).pipe(
+        Effect.provideService(NestedApproval, { ask }),
+        Effect.provide(world({ outer: sends(hello) }, { outer: asks("outer", ["tool.echo"]) }))
+      ))
+  }
+
+  const failing: ReadonlyArray<readonly [string, Effect.Effect<Uint8Array | undefined>]> = [
+    ["that dies", Effect.die("planted")],
+    ["that throws", Effect.sync(() => JSON.parse("planted"))]
+  ]
+  for (const [what, read] of failing) {
+    it.effect(`ends a connection ${what} with a message`, () =>
+      Effect.gen(function*() {
+        const written: Array<string> = []
+        const connection: Connection = { read, write: (text) => Effect.sync(() => written.push(text)) }
+        yield* serveCalls({ chain: { leaf: { tool: { location: { id: "outer" } } } } } as never, {} as never)(
+          connection
+        )
+        const [last] = yield* Effect.forEach(written, (text) => Schema.decodeEffect(Schema.fromJsonString(Reply))(text))
+        assert.strictEqual(last?.error?.code, -32603)
+        assert.lengthOf(written, 1)
+      }))
+  }
 })
 
 describe("the connection of a tool", () => {

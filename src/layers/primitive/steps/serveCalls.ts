@@ -97,7 +97,7 @@ export const serveCalls = (
     }
 
     const perform = Effect.fnUntraced(function*(id: typeof Id.Type, execute: typeof Execute.Type) {
-      const exit = yield* Effect.exit(run(execute))
+      const exit = yield* Effect.exit(Effect.suspend(() => run(execute)))
       if (Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause)) return yield* Effect.interrupt
       if (Exit.isFailure(exit) && Option.isNone(Cause.findErrorOption(exit.cause))) {
         yield* Effect.logError("a tool's call failed", exit.cause)
@@ -147,4 +147,13 @@ export const serveCalls = (
         return yield* write(problem(null, "notRequest", `a message has at most ${maxMessage} bytes`))
       }
     }
-  }))
+  })).pipe(
+    Effect.catchCauseIf(
+      (cause) => !Cause.hasInterrupts(cause),
+      (cause) =>
+        Effect.andThen(
+          Effect.logError("the connection of a tool failed", cause),
+          connection.write(problem(null, "defect", "the connection ended because of a defect in Kiwi"))
+        )
+    )
+  )
