@@ -129,7 +129,7 @@ export const liveInbox = Effect.fnUntraced(function*(
   const watch = Effect.gen(function*() {
     for (let turn = 1;; turn++) {
       yield* Effect.sleep(lookEvery)
-      yield* Effect.catch(look(turn % refusalsEvery === 0), sayStale)
+      yield* look(turn % refusalsEvery === 0).pipe(Effect.catch(sayStale))
     }
   })
 
