@@ -1,5 +1,5 @@
 // What waits for a person in a project, what they answered lately, and what was refused.
-import { Effect, Option } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { sha256 } from "../layers/identity/sha256.ts"
 import { userRulesPath } from "../layers/permission/ruleSources.ts"
 import type { Approval } from "../services/approval/Approval.ts"
@@ -78,6 +78,8 @@ export interface Inbox {
 }
 
 const refusalsShown = 10
+/** In milliseconds. */
+const refusalsWithin = 7 * 24 * 60 * 60 * 1_000
 
 const time = (at: number): string => new Date(at).toISOString()
 
@@ -145,11 +147,13 @@ const helpOf = ({ at, client, context, id, kind, options, priority, reason }: In
   ...(context === undefined ? {} : { context })
 })
 
-/** What was refused lately, newest first. Reads the audit, unlike `waits`. */
-export const refusedLately = Effect.map(
-  Effect.flatMap(AuditLog, (audit) => audit.read({ limit: refusalsShown, outcome: "denied" })),
-  (denied) => denied.flatMap(refusalOf).toReversed()
-)
+/** What was refused within a week, newest first. Reads the audit of that week, unlike `waits`. */
+export const refusedLately = Effect.gen(function*() {
+  const audit = yield* AuditLog
+  const since = (yield* Clock.currentTimeMillis) - refusalsWithin
+  const denied = yield* audit.read({ limit: refusalsShown, outcome: "denied", since })
+  return denied.flatMap(refusalOf).toReversed()
+})
 
 /** The client that made a refused call, for a rule about that client alone. */
 export const refusedClient = Effect.fnUntraced(function*({ allow = "", call }: Refused) {

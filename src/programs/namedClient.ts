@@ -3,7 +3,7 @@ import { Effect, Layer, Schema } from "effect"
 import * as ClientsFile from "../layers/call/ClientsFile.ts"
 import * as SafeFilesNode from "../layers/files/SafeFilesNode.ts"
 import * as ProcessLockSqlite from "../layers/workspace/ProcessLockSqlite.ts"
-import { Clients, whyApprover, whyUnattended } from "../services/call/Clients.ts"
+import { Clients, whyUnattended } from "../services/call/Clients.ts"
 import { safeLine } from "../services/error/safeText.ts"
 
 /** A server is started for a client that nobody added: a caller cannot take the name that rules are for. */
@@ -16,11 +16,23 @@ export class ClientNotAdded extends Schema.TaggedError<ClientNotAdded>()("Client
   }
 }
 
+/** A server is started for a client whose token only answers requests. */
+export class ClientIsApprover extends Schema.TaggedError<ClientIsApprover>()("ClientIsApprover", {
+  name: Schema.String
+}) {
+  override get message() {
+    return `The client ${this.name} was added as approver: it answers requests and makes no calls, so no server is started for it`
+  }
+  get remediation() {
+    return "Leave --client out, or name a client that makes calls: kiwi client list"
+  }
+}
+
 /** Why nobody can be asked through the client with this name; undefined if somebody can. */
 export const unattendedClient = Effect.fnUntraced(function*(name: string) {
   const clients = yield* Clients
   const client = yield* clients.named(name)
   if (client === undefined) return yield* new ClientNotAdded({ name })
-  if (client.approver) return whyApprover(name)
+  if (client.approver === true) return yield* new ClientIsApprover({ name })
   return client.unattended ? whyUnattended(name) : undefined
 }, Effect.provide(ClientsFile.layer.pipe(Layer.provide(ProcessLockSqlite.layer), Layer.provide(SafeFilesNode.layer))))

@@ -31,7 +31,7 @@ export type CallEnding = (
   exit: Exit.Exit<ToolResult, ToolCallError>,
   known: SoFar,
   now: number
-) => CallWarning | undefined | void
+) => CallWarning | undefined
 
 export type CallBack = (call: ToolCall) => Effect.Effect<ToolResult, ToolCallError>
 

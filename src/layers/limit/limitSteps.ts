@@ -37,7 +37,11 @@ export const limitRate = Effect.gen(function*() {
         rate: settings.limitsRate,
         concurrency: settings.limitsConcurrency
       },
-      (leave) => endings.push(leave)
+      (leave) =>
+        endings.push(() => {
+          leave()
+          return undefined
+        })
     )
   }
 })

@@ -101,7 +101,7 @@ const shownOf = ({ count, pattern, round }: Loop) => ({
 const learn: CallEnding = (exit, known, now) => {
   const { history, settings } = known
   const outcome = history === undefined || settings === undefined ? undefined : outcomeOf(exit)
-  if (history === undefined || settings === undefined || outcome === undefined) return
+  if (history === undefined || settings === undefined || outcome === undefined) return undefined
   const compared = known.compared ?? comparedOf(known)
   const loop = history.learn({ compared, outcome, kind: kindOf(exit, known), at: now }, settingsOf(settings))
   return loop === undefined ? undefined : warningFor(loop)

@@ -146,7 +146,9 @@ export const makeWith = ({ changed, known, load }: Counters): CallLimits["Servic
     const keys = placesOf.get(call)
     if (keys === undefined) {
       placesOf.set(call, new Set([key]))
-      hold(() => placesOf.delete(call))
+      hold(() => {
+        placesOf.delete(call)
+      })
     } else keys.add(key)
   }
 

@@ -14,7 +14,7 @@ import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import { isJsonObject } from "../../services/schema/json.ts"
 import { Settings } from "../../services/settings/Settings.ts"
-import { shellWord } from "../../services/text/shellWord.ts"
+import { withProject } from "../../services/text/withProject.ts"
 import { HumanGate } from "../../services/trust/HumanAct.ts"
 import { withApproval } from "../approvals.ts"
 import { execute } from "../execute.ts"
@@ -48,7 +48,7 @@ import type { FollowPrompt } from "./prompt.ts"
 import * as Resources from "./resources.ts"
 import * as RunInProject from "./runInProject.ts"
 import type { ToolName } from "./tools.ts"
-import { clientOf } from "./transport/principal.ts"
+import { clientOf, sessionOf } from "./transport/principal.ts"
 
 /** Kiwi has a defect. Its cause goes to the log, and never to a caller. */
 export class InternalError extends Schema.TaggedError<InternalError>()("InternalError", { tool: Schema.String }) {
@@ -72,12 +72,7 @@ export interface Answer {
 /** If the project is not the server's own, questions name it, and so does the command that a person types instead. */
 const aboutProject = (gate: HumanGate["Service"], project: string): HumanGate["Service"] =>
   HumanGate.of({
-    ask: (request) =>
-      gate.ask({
-        ...request,
-        project,
-        command: request.command.split(" && ").map((one) => `${one} --project ${shellWord(project)}`).join(" && ")
-      })
+    ask: (request) => gate.ask({ ...request, project, command: withProject(request.command, project) })
   })
 
 const metaKey = "kiwi/details"
@@ -299,7 +294,7 @@ export const make = Effect.fnUntraced(function*(
   const callerOf = Effect.contextWith((services: Context.Context<McpSchema.McpRequestContext>) => {
     const { clientInfo } = Context.get(services, McpSchema.McpRequestContext)
     const request = Context.getOrUndefined(services, HttpServerRequest.HttpServerRequest)
-    const session = request?.headers["mcp-session-id"]
+    const session = request === undefined ? undefined : sessionOf(request)
     return Effect.succeed<Caller>({
       surface: "mcp",
       client: (request === undefined ? undefined : clientOf(request)?.name) ?? options.client,

@@ -12,7 +12,8 @@ import { RunningCalls } from "../../services/call/RunningCalls.ts"
 
 /** The end of a call's output that is kept, in characters. */
 const mostOutput = 16_384
-const mostCalls = 1_000
+/** Answers that are kept until they are read: one that is longest unread goes first. */
+const mostAnswers = 1_000
 
 /** The name of an HTTP session, for audit and rules: with its id, a reader of the audit could end it. */
 export const sessionName = (id: string): string => sha256(id).slice(0, 32)
@@ -37,69 +38,86 @@ export interface LongCall<A, R> {
   readonly show: (answer: A) => Schema.JsonObject
 }
 
-interface Followed extends RunningCall {
-  readonly session: string
-}
-
 export const make = () => {
-  const running = new BoundedMap<string, Followed>(mostCalls)
+  /** By session: every call that runs, whether it was answered as running or not. */
+  const sessions = new Map<string, Set<Fiber.Fiber<unknown>>>()
+  /** Those that were answered as running, while they run, and their answers until these are read. */
+  const running = new Map<string, RunningCall>()
+  const answers = new BoundedMap<string, RunningCall>(mostAnswers)
   const keyOf = ({ client, session }: Caller, callId: string) => `${client}\0${session}\0${callId}`
+
+  const enter = (session: string, fiber: Fiber.Fiber<unknown>) => {
+    const fibers = sessions.get(session) ?? new Set()
+    sessions.set(session, fibers.add(fiber))
+    fiber.addObserver(() => {
+      fibers.delete(fiber)
+      if (fibers.size === 0) sessions.delete(session)
+    })
+  }
+
+  /** Its answer is kept when it has ended. */
+  const keep = (key: string, call: RunningCall, fiber: Fiber.Fiber<unknown>) => {
+    running.set(key, call)
+    fiber.addObserver(() => {
+      if (running.delete(key)) answers.set(key, call)
+    })
+  }
 
   /**
    * Its answer or, once its client has waited long enough, its id and what it has said. The scope ends it if it still
    * runs.
    */
-  const follow = Effect.fnUntraced(function*<A, R>(scope: Scope.Scope, { caller, run, show, tellId }: LongCall<A, R>) {
-    const output = makeOutput()
-    const outer = yield* CallEvents
-    const time = yield* Deferred.make<Duration.Duration>()
-    let answered = false
-    const emit = (event: CallEvent) =>
-      Effect.suspend(() => {
-        output.take(event)
-        return answered ? Effect.void : outer.emit(event)
-      })
-    const fiber = yield* run((limit) => Effect.asVoid(Deferred.succeed(time, limit))).pipe(
-      Effect.provideService(CallEvents, { emit }),
-      Effect.provideService(RunningCalls, {
-        find: (id) => running.get(keyOf(caller, id)),
-        forget: (id) => running.delete(keyOf(caller, id))
-      }),
-      Effect.forkIn(scope, { startImmediately: true })
-    )
-    const early = fiber.pollUnsafe()
-    if (early !== undefined) return { answer: yield* early, output: "" }
-    const late = Effect.as(Effect.flatMap(Deferred.await(time), Effect.sleep), undefined)
-    const done = yield* Effect.raceFirst(Fiber.await(fiber), late).pipe(
-      Effect.onInterrupt(() => Fiber.interrupt(fiber))
-    )
-    if (done !== undefined) return { answer: yield* done }
-    answered = true
-    const callId = tellId()
-    running.set(keyOf(caller, callId), {
-      session: caller.session,
-      output: output.said,
-      answer: (wait) =>
-        Effect.map(
-          Effect.timeoutOption(Fiber.await(fiber), wait),
-          Option.match({
-            onNone: () => undefined,
-            onSome: (exit) => Exit.isSuccess(exit) ? show(exit.value) : { status: "stopped", output: output.said() }
-          })
-        ),
-      stop: Effect.asVoid(Fiber.interrupt(fiber))
-    })
-    return { running: { call_id: callId, output: output.said() } }
-  })
+  const follow = <A, R>(scope: Scope.Scope, { caller, run, show, tellId }: LongCall<A, R>) =>
+    // From its start on, somebody waits for the call or it can be found.
+    Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
+      const output = makeOutput()
+      const outer = yield* CallEvents
+      const time = yield* Deferred.make<Duration.Duration>()
+      let answered = false
+      const emit = (event: CallEvent) =>
+        Effect.suspend(() => {
+          output.take(event)
+          return answered ? Effect.void : outer.emit(event)
+        })
+      const fiber = yield* run((limit) => Effect.asVoid(Deferred.succeed(time, limit))).pipe(
+        Effect.provideService(CallEvents, { emit }),
+        Effect.provideService(RunningCalls, {
+          find: (id) => running.get(keyOf(caller, id)) ?? answers.get(keyOf(caller, id)),
+          forget: (id) => {
+            running.delete(keyOf(caller, id))
+            answers.delete(keyOf(caller, id))
+          }
+        }),
+        Effect.forkIn(scope, { startImmediately: true })
+      )
+      const early = fiber.pollUnsafe()
+      if (early !== undefined) return { answer: yield* early }
+      enter(caller.session, fiber)
+      const late = Effect.as(Effect.flatMap(Deferred.await(time), Effect.sleep), undefined)
+      const done = yield* restore(Effect.raceFirst(Fiber.await(fiber), late)).pipe(
+        Effect.onInterrupt(() => Fiber.interrupt(fiber))
+      )
+      if (done !== undefined) return { answer: yield* done }
+      answered = true
+      const callId = tellId()
+      const call: RunningCall = {
+        output: output.said,
+        answer: (wait) =>
+          Effect.map(
+            Effect.timeoutOption(Fiber.await(fiber), wait),
+            Option.match({
+              onNone: () => undefined,
+              onSome: (exit) => Exit.isSuccess(exit) ? show(exit.value) : { status: "stopped", output: output.said() }
+            })
+          ),
+        stop: Effect.asVoid(Fiber.interrupt(fiber))
+      }
+      keep(keyOf(caller, callId), call, fiber)
+      return { running: { call_id: callId, output: output.said() } }
+    }))
 
   /** Stops the calls of a session that ended. */
-  const end = (session: string) =>
-    Effect.suspend(() =>
-      Effect.forEach([...running.values()].filter((call) => call.session === session), ({ stop }) => stop, {
-        concurrency: "unbounded",
-        discard: true
-      })
-    )
+  const end = (session: string) => Effect.suspend(() => Fiber.interruptAll([...sessions.get(session) ?? []]))
 
   return { follow, end }
 }

@@ -72,7 +72,9 @@ export const make = Effect.fnUntraced(function*(options: ServerOptions) {
         notices
       )
       // A client that knows the names may call them before it lists them.
-      yield* Effect.ignore(made.update)
+      yield* made.update.pipe(
+        Effect.catch((error) => Effect.logWarning("the profile's tools are not listed yet", error))
+      )
       return made
     })
     const profile = options.profile === undefined ? undefined : yield* openProfile(options.profile)

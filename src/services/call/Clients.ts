@@ -21,9 +21,6 @@ export type Client = typeof Client.Type
 /** `unattended`: nobody is asked there. `approver`: its token only answers requests. */
 export type ClientRole = "attended" | "unattended" | "approver"
 
-export const whyApprover = (name: string): string =>
-  `the client ${name} was added as approver: it answers requests, and makes no calls`
-
 export const whyUnattended = (name: string): string =>
   `the client ${name} was added as unattended: nobody sits in front of it`
 

@@ -1,7 +1,7 @@
 // Rewrites a remedy for an agent. The command line's remedies name commands, which an agent would type into its own
 // shell, where a person's act would become the agent's. So a command that is also an MCP call becomes that call, and
 // any other command or setting of this machine becomes something to tell the person.
-import { shellWord } from "../text/shellWord.ts"
+import { withProject } from "../text/withProject.ts"
 import { callIn } from "./calls.ts"
 import type { ErrorObject, KiwiError } from "./KiwiError.ts"
 import { toErrorObject } from "./KiwiError.ts"
@@ -84,7 +84,7 @@ export const agentRemedy = (remediation: string, project?: string): string => {
   const named = (typed: string): string =>
     project === undefined || typed.includes("--project")
       ? typed
-      : typed.split(" && ").map((one) => `${one} --project ${shellWord(project)}`).join(" && ")
+      : withProject(typed, project)
   const told = remediation.replaceAll(
     command,
     (_, quoted: string | undefined, plain: string | undefined) =>

@@ -1,6 +1,7 @@
 // Calls that tools make: how deep they may go, and what a surface does for them.
-import { Context, type Effect, Schema } from "effect"
+import { Context, type Effect, Predicate, Record, Schema } from "effect"
 import type { KiwiError } from "../error/KiwiError.ts"
+import type { ToolCall } from "./ToolCall.ts"
 
 /** Most calls that one call may be made within. */
 export const maxNesting = 4
@@ -25,6 +26,30 @@ export class CallsTooDeep extends Schema.TaggedError<CallsTooDeep>()("CallsTooDe
   get rule() {
     return "nesting"
   }
+}
+
+/** Every field of a call: the compiler asks for a decision about each new one. */
+type Decided = { readonly [Field in keyof ToolCall]-?: ToolCall[Field] | undefined }
+
+/** The call that a tool makes while `parent` runs it. Nothing in it is less strict than in its parent. */
+export const childOf = (
+  parent: ToolCall,
+  tool: string,
+  asked: Required<Pick<ToolCall, "callId" | "item" | "parameters" | "dryRun" | "thread" | "token">>
+): ToolCall => {
+  const call: Decided = {
+    callId: asked.callId,
+    caller: parent.caller,
+    item: asked.item,
+    thread: asked.thread,
+    token: asked.token,
+    within: [...parent.within ?? [], { call: parent.callId, tool }],
+    tier: undefined,
+    parameters: asked.parameters,
+    dryRun: parent.dryRun || asked.dryRun,
+    lockfileMode: parent.lockfileMode
+  }
+  return Record.filter(call, Predicate.isNotUndefined) as ToolCall
 }
 
 /**

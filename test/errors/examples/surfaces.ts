@@ -4,15 +4,21 @@ import { Effect, Layer, Redacted } from "effect"
 import { McpTest } from "effect/ai"
 import * as fs from "node:fs"
 import { createServer } from "node:net"
+import * as ClientsFile from "../../../src/layers/call/ClientsFile.ts"
+import * as SafeFilesNode from "../../../src/layers/files/SafeFilesNode.ts"
 import * as OutboundMemory from "../../../src/layers/outbound/OutboundMemory.ts"
+import * as KiwiHomeNode from "../../../src/layers/workspace/KiwiHomeNode.ts"
+import * as ProcessLockMemory from "../../../src/layers/workspace/ProcessLockMemory.ts"
 import { demo } from "../../../src/programs/demo/demo.ts"
 import { makeKiwi } from "../../../src/programs/makeKiwi.ts"
 import { decoderOf, SearchArguments } from "../../../src/programs/mcp/arguments.ts"
 import { serveHttp } from "../../../src/programs/mcp/serve.ts"
 import * as Server from "../../../src/programs/mcp/server.ts"
 import { stdioProtocols } from "../../../src/programs/mcp/transport/protocols.ts"
+import { unattendedClient } from "../../../src/programs/namedClient.ts"
 import { runCli } from "../../programs/cli/runCli.ts"
 import * as MemoryProject from "../../programs/mcp/memoryProject.ts"
+import { add } from "../../services/call/Clients.contract.ts"
 import { project } from "../Example.ts"
 import type { Examples } from "../Example.ts"
 import { kernelOfSurfaces } from "../surfaces.ts"
@@ -94,6 +100,18 @@ export const examples: Examples = {
   ClientNotAdded: {
     when: "A server is started for a client that nobody added",
     produce: command(["serve", "--client", "laptop"])
+  },
+  ClientIsApprover: {
+    when: "A server is started for a client that only answers requests",
+    produce: Effect.flatMap(project(), ({ home }) => {
+      const clients = ClientsFile.layer.pipe(
+        Layer.provide(Layer.mergeAll(SafeFilesNode.layer, ProcessLockMemory.layer)),
+        Layer.provideMerge(KiwiHomeNode.layerWith({ home }))
+      )
+      return Effect.andThen(add("phone", "approver"), Effect.flip(unattendedClient("phone"))).pipe(
+        Effect.provide(clients)
+      )
+    })
   },
   ClientUnknown: { when: "A client is removed that nobody added", produce: command(["client", "remove", "laptop"]) },
   CopyRefused: {

@@ -1,16 +1,24 @@
 // Calls that tools make over their own connection, with programs that are functions.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Latch, Schema } from "effect"
+import { serveCalls } from "../../../src/layers/primitive/steps/serveCalls.ts"
 import type { Program } from "../../../src/layers/process/ChildProcessesMemory.ts"
+import { CallWarning } from "../../../src/services/call/CallWarning.ts"
 import { CapabilityTokens } from "../../../src/services/capability/CapabilityTokens.ts"
 import type { Grant } from "../../../src/services/capability/Grant.ts"
+import { Signatures } from "../../../src/services/integrity/Signatures.ts"
+import { Lockfiles } from "../../../src/services/lockfile/Lockfiles.ts"
 import type { Connection } from "../../../src/services/process/ChildProcesses.ts"
+import { NestedApproval } from "../../../src/services/proxy/nesting.ts"
+import { agree } from "../../support/trustWorld.ts"
 import { call, echo, entries, kernel, reasonOf, tool } from "./calls.ts"
 
 const Reply = Schema.Struct({
   jsonrpc: Schema.Literal("2.0"),
   id: Schema.NullOr(Schema.Union([Schema.String, Schema.Int])),
-  result: Schema.optionalKey(Schema.Struct({ status: Schema.String, data: Schema.Json })),
+  result: Schema.optionalKey(
+    Schema.Struct({ status: Schema.String, data: Schema.Json, warnings: Schema.Array(CallWarning) })
+  ),
   error: Schema.optionalKey(Schema.Struct({
     code: Schema.Int,
     message: Schema.String,
@@ -72,6 +80,42 @@ describe("a tool that may call others", () => {
       const results = written.flatMap((entry) => entry.kind === "result" ? [entry.call] : [])
       assert.deepStrictEqual(results, [inner[0]?.call, "outer"])
     }).pipe(Effect.provide(world({ outer: sends(hello) }, { outer: asks("outer", ["tool.echo"]) }))))
+
+  it.effect("ends without a warning, and so do its calls", () =>
+    Effect.gen(function*() {
+      const { data, warnings } = yield* call("outer")
+      assert.deepStrictEqual(warnings, [])
+      const replies = yield* Effect.orDie(Schema.decodeUnknownEffect(Schema.Array(Reply))(data))
+      assert.deepStrictEqual(replies.map(({ result }) => result?.warnings), [[]])
+    }).pipe(Effect.provide(world({ outer: sends(hello) }, { outer: asks("outer", ["tool.echo"]) }))))
+
+  for (
+    const { asked, locked, mode } of [
+      { mode: "warn", asked: "strict", locked: false },
+      { mode: "strict", asked: "off", locked: false },
+      { mode: "warn", asked: "strict", locked: true }
+    ] as const
+  ) {
+    it.effect(`asked for ${asked} over ${mode}, calls ${locked ? "a locked" : "no unlocked"} tool`, () =>
+      Effect.gen(function*() {
+        const signatures = yield* Signatures
+        const lockfiles = yield* Lockfiles
+        for (const id of ["outer", "echo"]) {
+          const plan = yield* signatures.plan({ id, tier: "project", changedOnly: true })
+          const act = agree(plan.request)
+          const signed = yield* signatures.sign(plan, act)
+          if (locked || id === "outer") yield* lockfiles.lockSigned(signed, act)
+        }
+        const [answer] = yield* repliesTo("outer", { lockfileMode: asked })
+        assert.strictEqual(answer?.error?.data?.code, locked ? undefined : "LOCK_MISSING")
+        assert.strictEqual(answer?.result?.status, locked ? "success" : undefined)
+      }).pipe(Effect.provide(kernel({
+        signatures: "checked",
+        settings: { lockfileMode: mode },
+        programs: { outer: sends(hello) },
+        project: new Map([["tools/echo.yaml", echo], ["tools/outer.yaml", asks("outer", ["tool.echo"])]])
+      }))))
+  }
 
   it.effect("has no connection unless its signed config asks for it", () =>
     Effect.gen(function*() {
@@ -166,6 +210,44 @@ describe("a tool that may call others", () => {
       )
       assert.deepStrictEqual(denied.map(({ error }) => error?.code), ["CALLS_TOO_DEEP"])
     }).pipe(Effect.provide(world({ outer: sends(request("outer")) }, { outer: asks("outer", ["tool.outer"]) }))))
+})
+
+describe("a defect of Kiwi in the call of a tool", () => {
+  const broken: ReadonlyArray<readonly [string, typeof NestedApproval.Service.ask]> = [
+    ["thrown before the call", () => {
+      throw new Error("planted")
+    }],
+    ["in the call", () => Effect.die("planted")]
+  ]
+  for (const [where, ask] of broken) {
+    it.effect(`${where} is answered`, () =>
+      Effect.gen(function*() {
+        const [answer] = yield* repliesTo("outer")
+        assert.strictEqual(answer?.error?.code, -32603)
+        assert.notInclude(JSON.stringify(answer), "planted")
+      }).pipe(
+        Effect.provideService(NestedApproval, { ask }),
+        Effect.provide(world({ outer: sends(hello) }, { outer: asks("outer", ["tool.echo"]) }))
+      ))
+  }
+
+  const failing: ReadonlyArray<readonly [string, Effect.Effect<Uint8Array | undefined>]> = [
+    ["that dies", Effect.die("planted")],
+    ["that throws", Effect.sync(() => JSON.parse("planted"))]
+  ]
+  for (const [what, read] of failing) {
+    it.effect(`ends a connection ${what} with a message`, () =>
+      Effect.gen(function*() {
+        const written: Array<string> = []
+        const connection: Connection = { read, write: (text) => Effect.sync(() => written.push(text)) }
+        yield* serveCalls({ chain: { leaf: { tool: { location: { id: "outer" } } } } } as never, {} as never)(
+          connection
+        )
+        const [last] = yield* Effect.forEach(written, (text) => Schema.decodeEffect(Schema.fromJsonString(Reply))(text))
+        assert.strictEqual(last?.error?.code, -32603)
+        assert.lengthOf(written, 1)
+      }))
+  }
 })
 
 describe("the connection of a tool", () => {

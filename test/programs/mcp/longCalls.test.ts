@@ -1,13 +1,15 @@
 // oxlint-disable typescript/no-explicit-any -- a tool answers any JSON, and each assertion says what it is
 // Calls that take longer than a client waits.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { Duration, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { McpSchema, McpTest } from "effect/ai"
 import { TestClock } from "effect/testing"
 import * as LongCalls from "../../../src/programs/mcp/longCalls.ts"
 import * as Server from "../../../src/programs/mcp/server.ts"
 import { stdioProtocols } from "../../../src/programs/mcp/transport/protocols.ts"
 import { AuditLog } from "../../../src/services/audit/AuditLog.ts"
+import type { RunningCall } from "../../../src/services/call/RunningCalls.ts"
+import { RunningCalls } from "../../../src/services/call/RunningCalls.ts"
 import * as MemoryProject from "./memoryProject.ts"
 
 /** Lets time pass until a call is answered, each second after everything that could go on in the one before. */
@@ -140,5 +142,63 @@ describe("long calls", () => {
       yield* Effect.yieldNow
       yield* Fiber.interrupt(one.fiber)
       assert.strictEqual(one.ended(), 1)
+    }))
+
+  it.effect("that were not answered yet end with their session too", () =>
+    Effect.gen(function*() {
+      const calls = LongCalls.make()
+      const scope = yield* Effect.scope
+      const [mine, other] = [yield* start(calls, scope, "s1"), yield* start(calls, scope, "s2")]
+      yield* Effect.yieldNow
+      yield* calls.end("s1")
+      assert.deepStrictEqual([mine.ended(), other.ended()], [1, 0])
+    }))
+
+  it.effect("end when their client calls them off while they start", () =>
+    Effect.gen(function*() {
+      const calls = LongCalls.make()
+      const scope = yield* Effect.scope
+      let ended = 0
+      const called = yield* Effect.forkChild(Effect.withFiber((client) =>
+        calls.follow(scope, {
+          caller: caller("s1"),
+          tellId: () => "one",
+          run: () =>
+            Effect.suspend(() => {
+              client.interruptUnsafe()
+              return Effect.never
+            }).pipe(Effect.onInterrupt(() => Effect.sync(() => ended++))),
+          show: () => ({})
+        })
+      ))
+      yield* Fiber.await(called)
+      assert.strictEqual(ended, 1)
+    }))
+
+  it.effect("can be stopped however many there are", () =>
+    Effect.gen(function*() {
+      const calls = LongCalls.make()
+      const scope = yield* Effect.scope
+      let first: RunningCall | undefined
+      let ended = 0
+      const most = 1_100
+      for (let i = 0; i < most; i++) {
+        const find = RunningCalls.useSync((all) => {
+          if (i === most - 1) first = all.find("0")
+        })
+        yield* calls.follow(scope, {
+          caller: caller("s1"),
+          tellId: () => String(i),
+          run: (waits) =>
+            Effect.andThen(Effect.andThen(find, waits(Duration.zero)), Effect.never).pipe(
+              Effect.onInterrupt(() => Effect.sync(() => ended++))
+            ),
+          show: () => ({})
+        })
+      }
+      yield* first?.stop ?? Effect.void
+      assert.strictEqual(ended, 1)
+      yield* calls.end("s1")
+      assert.strictEqual(ended, most)
     }))
 })

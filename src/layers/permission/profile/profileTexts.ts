@@ -11,7 +11,7 @@ import { type ControlInvalid, sentenceOf } from "../../../services/workspace/con
 export const userProfilesPath = "config/profiles.yaml"
 export const projectProfilesPath = `.ai/${userProfilesPath}`
 export const userProfilesFile = `user:${userProfilesPath}`
-const projectProfilesFile = `project:${userProfilesPath}`
+export const projectProfilesFile = `project:${userProfilesPath}`
 
 /** The profiles of one text, by name. */
 export type ProfileTexts = ReadonlyMap<string, ProfileText>

@@ -6,7 +6,7 @@ import { newCallId } from "../../../services/call/callId.ts"
 import { toErrorObject } from "../../../services/error/KiwiError.ts"
 import type { KiwiError } from "../../../services/error/KiwiError.ts"
 import type { Connection } from "../../../services/process/ChildProcesses.ts"
-import { NestedApproval } from "../../../services/proxy/nesting.ts"
+import { childOf, NestedApproval } from "../../../services/proxy/nesting.ts"
 import { unlikeJson } from "../../../services/schema/json.ts"
 import type { Prepared } from "../../call/Step.ts"
 
@@ -75,12 +75,12 @@ export const serveCalls = (
     const places = yield* Semaphore.make(mostAtOnce)
     const writing = yield* Semaphore.make(1)
     const running = new Set<string>()
-    const within = [...call.within ?? [], { call: call.callId, tool: chain.leaf.tool.location.id }]
+    const tool = chain.leaf.tool.location.id
     const write = (text: string) => writing.withPermit(connection.write(text))
 
     const run = ({ dry_run: dryRun = false, item_id: item, parameters = {} }: typeof Execute.Type) =>
       ask(Effect.flatMap(newCallId, (callId) =>
-        callBack({ callId, caller: call.caller, ...granted, within, item, parameters, dryRun }))).pipe(
+        callBack(childOf(call, tool, { ...granted, callId, item, parameters, dryRun })))).pipe(
           // The tool shows its own output, not that of others.
           Effect.provideService(CallEvents, {
             emit: (event) =>
@@ -97,7 +97,7 @@ export const serveCalls = (
     }
 
     const perform = Effect.fnUntraced(function*(id: typeof Id.Type, execute: typeof Execute.Type) {
-      const exit = yield* Effect.exit(run(execute))
+      const exit = yield* Effect.exit(Effect.suspend(() => run(execute)))
       if (Exit.isFailure(exit) && Cause.hasInterrupts(exit.cause)) return yield* Effect.interrupt
       if (Exit.isFailure(exit) && Option.isNone(Cause.findErrorOption(exit.cause))) {
         yield* Effect.logError("a tool's call failed", exit.cause)
@@ -147,4 +147,13 @@ export const serveCalls = (
         return yield* write(problem(null, "notRequest", `a message has at most ${maxMessage} bytes`))
       }
     }
-  }))
+  })).pipe(
+    Effect.catchCauseIf(
+      (cause) => !Cause.hasInterrupts(cause),
+      (cause) =>
+        Effect.andThen(
+          Effect.logError("the connection of a tool failed", cause),
+          connection.write(problem(null, "defect", "the connection ended because of a defect in Kiwi"))
+        )
+    )
+  )

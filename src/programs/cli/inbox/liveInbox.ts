@@ -73,6 +73,8 @@ export const liveInbox = Effect.fnUntraced(function*(
   let inbox: Inbox = { ...(yield* waits), refused: yield* refusedLately }
   let isAway = false
   let last = ""
+  /** Said while the list cannot be read. */
+  let stale = ""
 
   /** What a row shows, and why not if it is over by now. */
   const show = Effect.fnUntraced(function*(id: string | undefined) {
@@ -115,14 +117,19 @@ export const liveInbox = Effect.fnUntraced(function*(
   const look = Effect.fnUntraced(function*(withRefusals: boolean) {
     const found = yield* waits
     inbox = { ...found, refused: withRefusals ? yield* refusedLately : inbox.refused }
-    yield* update(refresh)
+    yield* update((live) => refresh(live.said === stale ? { ...live, said: "" } : live))
   })
+
+  /** What cannot be read now is read later. Until then the person sees that the list is old. */
+  const sayStale = (error: KiwiError) => {
+    stale = `The list may be out of date: ${sentence(error)}`
+    return update((live) => Effect.succeed({ ...live, said: stale }))
+  }
 
   const watch = Effect.gen(function*() {
     for (let turn = 1;; turn++) {
       yield* Effect.sleep(lookEvery)
-      // What cannot be read now is read later.
-      yield* Effect.ignore(look(turn % refusalsEvery === 0))
+      yield* look(turn % refusalsEvery === 0).pipe(Effect.catch(sayStale))
     }
   })
 

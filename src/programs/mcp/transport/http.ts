@@ -126,9 +126,9 @@ const maxAnswerBytes = 4_096
 /** Applies to every route, including those that do not exist. */
 const security = (options: SecurityOptions) =>
   HttpRouter.middleware(
-    Effect.sync(() => {
+    Effect.gen(function*() {
       const authorized = makeAuthorized(options.token, options.clients)
-      const inSession = HttpSessions.make(path, options.notices, options.endSession)
+      const inSession = yield* HttpSessions.make(path, options.notices, options.endSession)
 
       const readMessage = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
         const { headers } = request

@@ -1,16 +1,17 @@
 // Adds to HTTP sessions what the protocol library lacks: expiry, a stream from the server, and subscriptions, which
 // need that stream.
-import { Clock, Deferred, Effect, Option, Schema, Stream } from "effect"
+import { Clock, Deferred, Effect, Option, Schedule, Schema, Stream } from "effect"
 import type { Scope } from "effect"
 import * as HttpEffect from "effect/http/HttpEffect"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import * as HttpServerResponse from "effect/http/HttpServerResponse"
 import * as Notices from "./notices.ts"
-import { clientOf } from "./principal.ts"
+import { admitInto, clientOf } from "./principal.ts"
 
 /** How many sessions a client may have. A new one replaces its own that has been idle longest. */
 const most = 64
 const idleAfter = 30 * 60 * 1000
+const lookEvery = "1 minute"
 const mostSubscriptions = 1000
 
 interface Session {
@@ -51,15 +52,33 @@ const withSubscriptions = (response: HttpServerResponse.HttpServerResponse): Htt
     })
 }
 
-/** `onEnd`: what is done for a session that ended. */
-export const make = (path: string, notices: Notices.Notices, onEnd: (id: string) => Effect.Effect<void>) => {
+const isOver = ({ ended }: Session) => Deferred.isDoneUnsafe(ended)
+
+/** `onEnd`: what is done for a session that ended, once. */
+export const make = Effect.fnUntraced(function*(
+  path: string,
+  notices: Notices.Notices,
+  onEnd: (id: string) => Effect.Effect<void>
+) {
   const sessions = new Map<string, Session>()
+
+  const close = (id: string, session: Session) =>
+    Effect.flatMap(Deferred.succeed(session.ended, undefined), (isFirst) => isFirst ? onEnd(id) : Effect.void)
+
+  const isIdle = (session: Session, now: number) => session.running === 0 && now - session.usedAt > idleAfter
+
+  /** The library forgets them when the next one is opened: only a request reaches it. */
+  const closeIdle = Effect.gen(function*() {
+    const now = yield* Clock.currentTimeMillis
+    for (const [id, session] of sessions) if (isIdle(session, now)) yield* close(id, session)
+  })
+  yield* Effect.forkScoped(Effect.repeat(closeIdle, Schedule.spaced(lookEvery)))
 
   const forget = (id: string) =>
     Effect.suspend(() => {
       const session = sessions.get(id)
       sessions.delete(id)
-      return session === undefined ? Effect.void : Effect.andThen(Deferred.succeed(session.ended, undefined), onEnd(id))
+      return session === undefined ? Effect.void : close(id, session)
     })
 
   /** Ends a session with a DELETE, as its client would: the library has no other way. */
@@ -76,7 +95,7 @@ export const make = (path: string, notices: Notices.Notices, onEnd: (id: string)
   const makeRoom = Effect.fnUntraced(function*<E, R>(client: string | undefined, app: App<E, R>) {
     const now = yield* Clock.currentTimeMillis
     const idle = [...sessions].filter(([, s]) => s.running === 0).toSorted(([, a], [, b]) => a.usedAt - b.usedAt)
-    const old = idle.filter(([, s]) => now - s.usedAt > idleAfter)
+    const old = idle.filter(([, s]) => isOver(s) || isIdle(s, now))
     const isOwn = ([, session]: readonly [string, Session]) => session.client === client
     const count = () => [...sessions].filter(isOwn).length
     const surplus = idle.filter(isOwn).slice(0, Math.max(0, count() + 1 - most))
@@ -153,7 +172,8 @@ export const make = (path: string, notices: Notices.Notices, onEnd: (id: string)
     const id = request.headers["mcp-session-id"]
     const session = id === undefined ? undefined : sessions.get(id)
     // As for an unknown one: who may not use a session does not learn that there is one.
-    if (session !== undefined && session.client !== clientOf(request)?.name) return empty(404)
+    if (session !== undefined && (session.client !== clientOf(request)?.name || isOver(session))) return empty(404)
+    if (session !== undefined && id !== undefined) admitInto(request, id)
     if (methods.includes("initialize")) {
       const client = clientOf(request)?.name
       if (!(yield* makeRoom(client, app))) return HttpServerResponse.setHeader(empty(503), "retry-after", "60")
@@ -177,4 +197,4 @@ export const make = (path: string, notices: Notices.Notices, onEnd: (id: string)
     if (request.method === "DELETE" && response.status === 204 && id !== undefined) yield* forget(id)
     return response
   })
-}
+})
