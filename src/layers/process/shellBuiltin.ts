@@ -85,6 +85,9 @@ const opaque = (text: string, reason: string, partly?: SimpleCommand): CommandAc
 
 const within = (start: string, path: string): string => path.startsWith("/") ? path : joined(start, path)
 
+/** What is above a name depends on where it leads, which may change before the shell gets there. */
+const goesUp = (folder: string): boolean => /(?:^|\/)(?!\.\.\/)[^/]+\/\.\.(?:\/|$)/.test(folder)
+
 const accessesOf = Effect.fnUntraced(function*(start: string, command: SimpleCommand) {
   const { program, text, words } = command
   const folders = yield* Effect.forEach(
@@ -104,13 +107,14 @@ const accessesOf = Effect.fnUntraced(function*(start: string, command: SimpleCom
     direction === "read"
       ? Effect.map(locate(within(start, path), "fs.read"), ({ access }): ReadonlyArray<Access> => [access])
       : Effect.flatMap(locate(within(start, path), "fs.write"), ({ access }) => change(access)))
-  const opens = reason === undefined
+  const isPlaced = reason === undefined && !command.folders.some(goesUp)
+  const opens = isPlaced
     ? yield* openedByCommand(command, command.folders.map((folder) => within(start, folder)))
     : undefined
   return {
     own: opens === undefined ? own : { ...own, opens },
     files: files.flat(),
-    harmless: reason === undefined && isHarmless(command)
+    harmless: isPlaced && isHarmless(command)
   }
 })
 
