@@ -85,6 +85,9 @@ const opaque = (text: string, reason: string, partly?: SimpleCommand): CommandAc
 
 const within = (start: string, path: string): string => path.startsWith("/") ? path : joined(start, path)
 
+/** What is above a name depends on where it leads, which may change before the shell gets there. */
+const goesUp = (folder: string): boolean => /(?:^|\/)(?!\.\.\/)[^/]+\/\.\.(?:\/|$)/.test(folder)
+
 const accessesOf = Effect.fnUntraced(function*(start: string, command: SimpleCommand) {
   const { program, text, words } = command
   const folders = yield* Effect.forEach(
@@ -104,31 +107,55 @@ const accessesOf = Effect.fnUntraced(function*(start: string, command: SimpleCom
     direction === "read"
       ? Effect.map(locate(within(start, path), "fs.read"), ({ access }): ReadonlyArray<Access> => [access])
       : Effect.flatMap(locate(within(start, path), "fs.write"), ({ access }) => change(access)))
-  const opens = reason === undefined
+  const isPlaced = reason === undefined && !command.folders.some(goesUp)
+  const opens = isPlaced
     ? yield* openedByCommand(command, command.folders.map((folder) => within(start, folder)))
     : undefined
   return {
-    own: opens === undefined ? own : { ...own, opens },
+    program,
+    own,
+    opens,
     files: files.flat(),
-    harmless: reason === undefined && isHarmless(command)
+    harmless: isPlaced && isHarmless(command)
   }
 })
+
+type Accesses = Effect.Success<ReturnType<typeof accessesOf>>
+
+const isWrite = (access: Access) => access._tag === "Path" && access.capability !== "fs.read"
+
+/**
+ * What a command opens was looked at before the line runs. So it is known only if nothing else in the line could change
+ * what is there: another command that writes, or one that is not known. A program that opens nothing is known anyway.
+ */
+const whatIsKnown = (commands: ReadonlyArray<Accesses>, hasOpaque: boolean): ReadonlyArray<Access> => {
+  const hasOthers = hasOpaque || commands.some(({ harmless, opens }) => !harmless && opens === undefined)
+  const writes = commands.some(({ files, opens = [] }) => [...files, ...opens].some(isWrite))
+  return commands.flatMap(({ files, harmless, opens, own, program }) => {
+    // `cd`, `echo` and `pwd` need no question of their own; the files that they write do.
+    if (harmless) return files
+    if (opens === undefined) return [own, ...files]
+    const isKnown = opens.length === 0 ||
+      (!hasOthers && (!writes || (commands.length === 1 && program !== "git")))
+    // Rules about files reach what it opens in either case.
+    return isKnown ? [{ ...own, opens }, ...files] : [own, ...opens, ...files]
+  })
+}
 
 const accesses = Effect.fnUntraced(function*({ command, cwd }: Command, tool: string) {
   const start = yield* startFolder(cwd)
   // A list is judged as what a shell would start for it: what it starts by its arguments counts too.
   const line = typeof command === "string" ? command : command.map(shellWord).join(" ")
   const read = readCommand(line, shell.kind)
-  const known = yield* Effect.forEach(read.commands, (one) =>
-    // `cd`, `echo` and `pwd` need no question of their own; the files that they write do.
-    Effect.map(accessesOf(start ?? ".", one), ({ files, harmless, own }) => harmless ? files : [own, ...files]))
+  const commands = yield* Effect.forEach(read.commands, (one) => accessesOf(start ?? ".", one))
+  const known = whatIsKnown(commands, read.opaque.length > 0)
   const rest = yield* Effect.forEach(read.opaque, ({ command: partly, reason, text }) =>
     // The files that can be seen in it are asked about too.
     partly === undefined
       ? Effect.succeed([opaque(text, reason)])
       : Effect.map(accessesOf(start ?? ".", partly), ({ files }) => [opaque(text, reason, partly), ...files]))
   const { isolationTools } = yield* (yield* Settings).current
-  const all = [...known, ...rest].flat()
+  const all = [...known, ...rest.flat()]
   return isolationTools.has(tool)
     ? all.map((access): Access => access._tag === "Command" ? { ...access, unconfined: true } : access)
     : all

@@ -23,7 +23,7 @@ const folder = new URL("../../attacks/calls/", import.meta.url)
 const canary = "canary-7d1f"
 
 interface Family {
-  readonly world: AgentWorldOptions & { readonly links?: Readonly<Record<string, string>>; readonly git?: boolean }
+  readonly world: AgentWorldOptions & { readonly links?: Readonly<Record<string, string>>; readonly git?: boolean | "committed" }
   readonly cases: ReadonlyArray<any>
 }
 
@@ -49,11 +49,20 @@ const prepare = Effect.fnUntraced(function*({ world: { git, links = {}, ...optio
     ...options
   })
   fs.writeFileSync(join(world.outside, "secret"), canary)
+  for (const folder of ["dir", "etc/sub"]) fs.mkdirSync(join(world.outside, folder), { recursive: true })
+  for (const file of ["etc/f", "etc/sub/f"]) fs.writeFileSync(join(world.outside, file), canary)
   for (const [path, target] of Object.entries(links)) {
     fs.symlinkSync(target.replace("{outside}", world.outside), join(world.project, path))
   }
   fs.mkdirSync(join(world.project, ".git/hooks"), { recursive: true })
-  if (git === true) execFileSync("git", ["init", "-q"], { cwd: world.project })
+  const run = (...args: ReadonlyArray<string>) =>
+    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...args], { cwd: world.project })
+  if (git !== undefined) run("init", "-q")
+  if (git === "committed") {
+    run("add", "-A", ":!.ai")
+    run("commit", "-qm", "start")
+    fs.appendFileSync(join(world.project, ".npmrc"), canary)
+  }
   return { ...world, requests }
 })
 

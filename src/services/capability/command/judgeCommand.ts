@@ -110,6 +110,9 @@ const wrappers: ReadonlyMap<Wrapper, Unwrap> = new Map<Wrapper, Unwrap>([
 const setsHarmless = (words: ReadonlyArray<Word>) =>
   words.every(({ text, fixed }) => fixed && /^(?:[-+][eux]+o?|[-+]o|pipefail|errexit|nounset|xtrace)$/.test(text))
 
+/** No option, no `%n` and no width that another word gives. */
+const printFormat = /^(?!-)(?:[^%]|%%|%[-+ 0#]*\d{0,3}(?:\.\d{0,3})?[bcdefgiosuxEGX])*$/
+
 const finderStarts = /^-(?:exec|execdir|ok|okdir)$/
 
 /** Why the words make the program opaque, by the program's class. */
@@ -121,7 +124,7 @@ const ofWords = (program: string, words: ReadonlyArray<Word>): string | undefine
       ? `${program} may evaluate a variable's name`
       : undefined
   }
-  if (program === "printf" && first !== undefined && (!first.fixed || isOption(first))) {
+  if (program === "printf" && first !== undefined && !(first.fixed && printFormat.test(first.text))) {
     return "printf may set a variable"
   }
   if (shells.has(program) || interpreters.has(program)) {

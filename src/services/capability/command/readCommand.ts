@@ -241,7 +241,7 @@ class Reader {
       return this.refuse(text, "the folder that it changes to is not known", command)
     }
     if (redirections.length > 0) this.commands.push({ ...command, program: ":", words: [] })
-    this.folders = union([], folders.map((folder) => enter(folder, to!.text)))
+    this.folders = union([], folders.flatMap((folder) => enter(folder, to!.text)))
     this.listFolders = union(this.listFolders, this.folders)
     if (this.listFolders.length > mostFolders) this.stop(this.at - text.length, "too many folders are possible")
   }
@@ -289,17 +289,20 @@ const isNothing = /^\/dev\/(?:null|stdin|stdout|stderr)$/
 const union = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): ReadonlyArray<string> =>
   a === b ? a : [...new Set([...a, ...b])]
 
-/** `cd` keeps the path by which it came, so that `..` takes the last name off. */
-const enter = (folder: string, to: string): string => {
+/**
+ * `cd` keeps the path by which it came, so that `..` takes the last name off. If there is no such folder, bash goes where
+ * the path as written leads, which is elsewhere behind a link.
+ */
+const enter = (folder: string, to: string): ReadonlyArray<string> => {
   const absolute = to.startsWith("/") || folder.startsWith("/")
+  const written = (to.startsWith("/") ? to : `${folder}/${to}`).split("/").filter((name) => name !== "" && name !== ".")
   const names: Array<string> = []
-  for (const name of (to.startsWith("/") ? to : `${folder}/${to}`).split("/")) {
-    if (name === "" || name === ".") continue
+  for (const name of written) {
     if (name !== "..") names.push(name)
     else if (names.length > 0 && names.at(-1) !== "..") names.pop()
     else if (!absolute) names.push("..")
   }
-  return absolute ? `/${names.join("/")}` : names.join("/") || "."
+  return [...new Set([names, written].map((path) => absolute ? `/${path.join("/")}` : path.join("/") || "."))]
 }
 
 const readAssignment = (written: string, word: ReadWord): Assignment | undefined | string => {

@@ -235,7 +235,7 @@ export const agentCommands: ReadonlyArray<readonly [command: string, reading: st
   ["cd x && npm run build", "[x] npm run build", "npm run build"],
   [
     "cd packages/a && npm test && cd ../b && npm test",
-    "[packages/a] npm test | [packages/b] npm test",
+    "[packages/a] npm test | [packages/b packages/a/../b] npm test",
     "npm test, npm test"
   ],
   ["cd /home/me/project && git status", "[/home/me/project] git status", "git status *"],

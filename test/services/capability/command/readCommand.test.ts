@@ -80,7 +80,10 @@ describe("readCommand", () => {
       { direction: "write", path: "../c" },
       { direction: "write", path: "a/../c" }
     ])
-    assert.deepStrictEqual(files("cd /p/q && cd .. && b > c"), [{ direction: "write", path: "/p/c" }])
+    assert.deepStrictEqual(files("cd /p/q && cd .. && b > c"), [
+      { direction: "write", path: "/p/c" },
+      { direction: "write", path: "/p/q/../c" }
+    ])
     assert.deepStrictEqual(files("> a"), [{ direction: "write", path: "a" }])
     assert.deepStrictEqual(files("(cd a && b) > c"), [{ direction: "write", path: "c" }])
     assert.deepStrictEqual(files("a 2>&1 >/dev/null 2>/dev/stderr <&- >&2"), [])
