@@ -121,8 +121,10 @@ export type Claim =
   | { readonly _tag: "Full"; readonly waiting: number }
 
 /**
- * Uses up an answer for exactly this request, or files it. The same request while one waits is that one; if its session
- * has ended, it is the repeating session's from then on. `approvals` are settled, `life` is in milliseconds.
+ * Uses up an answer for exactly this request, or files it. The same request of one session is one while it waits. A
+ * request whose session has ended is the repeating session's from then on. Each session that still runs has its own, so
+ * that an answer `session` is for the session that the person was asked about. `approvals` are settled, `life` is in
+ * milliseconds.
  */
 export const claim = (
   approvals: Approvals,
@@ -133,14 +135,20 @@ export const claim = (
 ): readonly [Claim, Approvals] => {
   const replace = (from: Approval, to: Approval) => approvals.map((one) => one === from ? to : one)
   const mine = approvals.filter((one) => one.digest === request.digest && isSameCaller(one.caller, request.caller))
-  const approved = mine.find((one) => one.state === "approved" && covers(one, request.asks))
+  const isOwn = ({ caller }: Approval): boolean => caller.session === request.caller.session
+  const usable = mine.filter((one) =>
+    one.state === "approved" && covers(one, request.asks) &&
+    (one.answered?.answer !== "session" || isOwn(one) || hasEnded(one))
+  )
+  const approved = usable.find(isOwn) ?? usable[0]
   if (approved !== undefined) {
     const spent: Approval = { ...approved, state: "spent", spent: { call: request.call, at: now } }
     return [{ _tag: "Approved", approval: spent }, replace(approved, spent)]
   }
-  const pending = mine.find(({ state }) => state === "pending")
+  const waits = mine.filter(({ state }) => state === "pending")
+  const pending = waits.find(isOwn) ?? waits.find(hasEnded)
   if (pending !== undefined && covers(pending, request.asks)) {
-    if (!hasEnded(pending)) return [{ _tag: "Pending", approval: pending }, approvals]
+    if (isOwn(pending) && !hasEnded(pending)) return [{ _tag: "Pending", approval: pending }, approvals]
     const { call, caller, details, pid } = request
     const adopted: Approval = { ...pending, call, caller, details, ...(pid === undefined ? {} : { pid }) }
     return [{ _tag: "Pending", approval: adopted }, replace(pending, adopted)]

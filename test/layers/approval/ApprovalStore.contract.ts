@@ -99,13 +99,49 @@ export const contract = (
         assert.strictEqual((yield* store.list).filter(({ state }) => state === "pending").length, 1)
       }))
 
-    test("the same request while it waits is that one, whoever of the same client's sessions repeats it", (store) =>
+    test("the same request of one session is one while it waits, and each live session has its own", (store) =>
       Effect.gen(function*() {
         const id = yield* file(store)
         assert.strictEqual(yield* file(store, request({ callId: "c2" })), id)
-        assert.strictEqual(yield* file(store, request({ caller: { ...agent, session: "s2", label: "2.0" } })), id)
-        assert.strictEqual((yield* store.list).length, 1)
+        const other = request({ caller: { ...agent, session: "s2", label: "2.0" } })
+        const second = yield* file(store, other)
+        assert.notStrictEqual(second, id)
+        assert.strictEqual(yield* file(store, other), second)
+        const { details, caller } = (yield* store.propose(second)).approval
+        assert.deepStrictEqual([details, caller], [other.details, other.caller])
       }))
+
+    const askers = [["s1", "s2"], ["s2", "s1"]] as const
+    for (const [asks, answers] of askers) {
+      for (const answer of ["session", "always", "once", "no", "never"] as const) {
+        test(`${answer} in ${answers}, after ${asks} asked the same, is ${answers}'s answer`, (store) =>
+          Effect.gen(function*() {
+            const of = (session: string) => request({ caller: { ...agent, session } })
+            const first = yield* file(store, of(asks))
+            const second = yield* file(store, of(answers))
+            yield* answerIt(store, second, answer)
+            const sessions = (yield* (yield* RememberedRules).current).flatMap(({ session }) => session ?? [])
+            assert.deepStrictEqual(sessions, answer === "session" ? [answers] : [])
+            const isNo = answer === "no" || answer === "never"
+            assert.strictEqual(yield* tagOf(store.require(of(answers))), isNo ? "ApprovalRejected" : "Approved")
+            const state = (yield* store.list).find((one) => one.id === first)?.state
+            assert.strictEqual(
+              state,
+              answer === "always" ? "approved" : answer === "never" ? "rejected" : "pending"
+            )
+          }))
+      }
+    }
+
+    for (
+      const [answer, outcome] of [["once", "Approved"], ["always", "Approved"], ["session", "ApprovalPending"]] as const
+    ) {
+      test(`after ${answer} in one session, the same call in another is: ${outcome}`, (store) =>
+        Effect.gen(function*() {
+          yield* answerIt(store, yield* file(store), answer)
+          assert.strictEqual(yield* tagOf(store.require(request({ caller: { ...agent, session: "s2" } }))), outcome)
+        }))
+    }
 
     const others: ReadonlyArray<readonly [string, Partial<ApprovalRequest>]> = [
       ["other arguments, config or another chain or level", { digest: "e".repeat(64) }],
