@@ -2,16 +2,7 @@
 import { Clock, Duration, Effect } from "effect"
 import { randomInt } from "node:crypto"
 import type { Approval, ApprovalAnswer, Approvals } from "../../services/approval/Approval.ts"
-import {
-  answersOf,
-  claim,
-  dismiss,
-  offersOf,
-  record,
-  refuseAll,
-  settle,
-  whyNot
-} from "../../services/approval/Approval.ts"
+import { answersOf, claim, dismiss, offersOf, refuseAll, settle, whyNot } from "../../services/approval/Approval.ts"
 import type { ApprovalsUnavailable } from "../../services/approval/ApprovalErrors.ts"
 import {
   AnswerRefused,
@@ -24,6 +15,7 @@ import {
 } from "../../services/approval/ApprovalErrors.ts"
 import type { AnswerOptions } from "../../services/approval/ApprovalStore.ts"
 import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
+import { record } from "../../services/approval/recordAnswer.ts"
 import { redactUrls } from "../../services/audit/urlSecrets.ts"
 import { showAccess } from "../../services/capability/Access.ts"
 import type { Access } from "../../services/capability/Access.ts"

@@ -181,8 +181,6 @@ export const dismiss = (approvals: Approvals, id: string): Approvals => {
   return approvals.with(at, { ...found, dismissed: true }).filter((one) => one !== oldest)
 }
 
-const grants = (answer: ApprovalAnswer): boolean => answer !== "no" && answer !== "never"
-
 /** The rules that `session` and `always` make, unless the person changes them. */
 export const offersOf = (asks: ReadonlyArray<AskedAccess>): ReadonlyArray<string> => [
   ...new Set(asks.flatMap(({ offer }) => offer ?? []))
@@ -210,30 +208,6 @@ export const answersOf = ({ asks, caller }: Approval, hasEnded = false): Readonl
 ]
 
 export type Answered = NonNullable<Approval["answered"]>
-
-/** Whether an answer to `answered` settles `other` as well: everything that it asks is in the rules that were made. */
-const settles = (of: Approval, { answer, rules }: Answered, other: Approval): boolean => {
-  if (other.state !== "pending" || other.caller.client !== of.caller.client) return false
-  const made = new Set(rules)
-  if (answer === "never") return other.asks.some((ask) => denialsOf([ask]).some((rule) => made.has(rule)))
-  if (answer !== "always" && (answer !== "session" || other.caller.session !== of.caller.session)) return false
-  return other.asks.every(({ offer }) => offer !== undefined && made.has(offer))
-}
-
-/** Records an answer to a request that waits, and to the others that it settles. */
-export const record = (
-  approvals: Approvals,
-  approval: Approval,
-  answered: Answered,
-  life: number
-): Approvals => {
-  const state: ApprovalState = grants(answered.answer) ? "approved" : "rejected"
-  return approvals.map((one) =>
-    one.id === approval.id || settles(approval, answered, one)
-      ? { ...one, state, answered, until: answered.at + life }
-      : one
-  )
-}
 
 /** Why a request cannot get an answer that others can. */
 export const whyNot = (answer: ApprovalAnswer, { caller }: Approval, hasEnded: boolean): string => {
