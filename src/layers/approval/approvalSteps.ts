@@ -111,10 +111,14 @@ export const requireApproval = Effect.gen(function*() {
       caller: call.caller,
       about: [
         ["Tool", `${showLocation(location)}, version ${version}, ${whose(verified[0]?.by)}`],
-        ...chain.links.slice(1).map(({ tool }, index) =>
-          ["Built on", `${tool.location.id} ${tool.version}, ${whose(verified[index + 1]?.by)}`] as const
-        ),
-        ["Isolation", isolation],
+        // What comes with Kiwi, and the usual level, say nothing that decides.
+        ...chain.links.slice(1).flatMap(({ tool }, index) => {
+          const by = verified[index + 1]?.by
+          return by?._tag === "System"
+            ? []
+            : [["Built on", `${tool.location.id} ${tool.version}, ${whose(by)}`] as const]
+        }),
+        ...(isolation === "standard" ? [] : [["Isolation", isolation] as const]),
         ...(within.length === 0 ? [] : [["Called by", within.map(({ tool }) => tool).join(" > ")] as const]),
         ...(named.length === 0 ? [] : [["Secrets", named.join(", ")] as const])
       ],

@@ -2,8 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Schema } from "effect"
+import { McpSchema } from "effect/ai"
+import * as HumanGateElicit from "../../../src/programs/mcp/HumanGateElicit.ts"
 import { ApprovalStore } from "../../../src/services/approval/ApprovalStore.ts"
 import type { Access } from "../../../src/services/capability/Access.ts"
+import { questionText } from "../../support/questionText.ts"
 import type { Behaviour, FileWorld } from "../filesystem/fileWorld.ts"
 import { inWorld } from "../filesystem/fileWorld.ts"
 
@@ -70,6 +73,47 @@ describe("the question about a built-in tool shows", () => {
           for (const line of shown) assert.include(text, line)
           for (const line of text.trimEnd().split("\n")) assert.match(line, /^ {2}\| /)
         })))
+  }
+
+  for (
+    const [tool, parameters] of [
+      ["write", { path: "README.md", content: "# Hello\n" }],
+      ["write", { path: "a.txt", content: "one\n2\nthree\n" }],
+      ["edit", { path: "a.txt", old: "two", new: "2" }],
+      ["delete", { path: "a.txt" }],
+      ["move", { from: "a.txt", to: "b.txt" }],
+      ["http.fetch", { url: "https://example.org/a?b=c", method: "DELETE" }],
+      ["shell.run", { command: "node --version" }],
+      ["shell.run", { command: "npm run build --if-present" }]
+    ] as const
+  ) {
+    // The diff of a file that is there has three lines of head, and the lines around the change.
+    const most = "path" in parameters && parameters.path === "a.txt" && tool !== "delete" ? 18 : 15
+    it.effect(`at most ${most} lines about a small call: ${tool} ${JSON.stringify(parameters)}`, () =>
+      inWorld(changes, (world) =>
+        Effect.gen(function*() {
+          world.put("a.txt", "one\ntwo\nthree\n")
+          yield* previewOf(world, tool, parameters)
+          const store = yield* ApprovalStore
+          const { approval, question } = yield* store.propose((yield* store.list).at(-1)?.id ?? "")
+          const { gate, question: asked } = yield* HumanGateElicit.make(yield* HumanGateElicit.makeSeals, "codex", {
+            nobody: undefined,
+            agent: undefined
+          })
+          const refused = yield* Effect.flip(gate.ask(question))
+          assert.isTrue(refused._tag === "HumanRequired" && refused.asked, refused.message)
+          const text = questionText(asked()?.inputRequests?.["agree"]?.params)
+          const rows = text.split("\n").reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 80)), 0)
+          // Beside the description: the message's three lines, and what the number is for.
+          assert.isAtMost(rows, most + 5, text)
+          for (const { access } of approval.asks) assert.include(text, access)
+          assert.notInclude(text, "Built on")
+        }).pipe(Effect.provideService(McpSchema.McpRequestContext, {
+          clientId: 0,
+          protocolVersion: "2026-07-28",
+          clientCapabilities: new McpSchema.ClientCapabilities({ elicitation: { form: {} } }),
+          clientInfo: { name: "codex-mcp-client", version: "0.169.0" }
+        }))))
   }
 
   for (const [tool, more] of [["edit", { old: "x", new: "y" }], ["write", { content: "y" }]] as const) {

@@ -49,7 +49,7 @@ describe("a call that is asked about", () => {
       const ran = { count: 0 }
       const { details } = yield* Effect.provide(detailsOf({ text: "hello", password: "opensesame" }), kernel(ran))
       for (
-        const text of ["Tool: project:tools/post.yaml", "\"text\": \"hello\"", "Would run:", "hello", "Isolation:"]
+        const text of ["Tool: project:tools/post.yaml", "\"text\": \"hello\"", "Would run:", "hello", "Caller:"]
       ) {
         assert.include(details, text)
       }

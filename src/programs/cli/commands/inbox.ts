@@ -38,7 +38,7 @@ const waitingText = (one: InboxRequest, paint: Paint, width: number): string =>
       definitions([
         ["caller", safeLine(one.caller)],
         ["would touch", safeLine(one.touches.join(", "), 400)],
-        ["asked since it", safeLine(one.reasons.join("; "), 400)],
+        ["why it is asked", safeLine(one.reasons.join("; "), 400)],
         ["expires", clock(one.expires_at)],
         ...one.offers.map((offer) => ["rule offered", safeLine(offer, 400)] as const)
       ], width - 2).split("\n")
