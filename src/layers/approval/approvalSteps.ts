@@ -12,6 +12,7 @@ import type { Ask } from "../../services/permission/PermissionGate.ts"
 import { PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Primitives } from "../../services/primitive/Primitive.ts"
+import { blame } from "../call/blame.ts"
 import type { Facts, Prepared } from "../call/Step.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { shownName } from "../identity/shownName.ts"
@@ -64,7 +65,10 @@ export const requireApproval = Effect.gen(function*() {
       })
     }
     const input = { tool: chain.leaf.tool.location.id, caller, config: chain.config, parameters }
-    return primitives.preview(chain.primitive.tool.location.id, input, mayRead)
+    return Effect.mapError(
+      primitives.preview(chain.primitive.tool.location.id, input, mayRead),
+      (reason) => blame(chain, reason)
+    )
   }
 
   /** For rules about what is new. If it cannot be kept, the person is asked again next time. */

@@ -32,9 +32,6 @@ const cases: ReadonlyArray<
   readonly [title: string, tool: string, parameters: Schema.JsonObject, shown: ReadonlyArray<string>]
 > = [
   ["an edit as a diff", "edit", { path: "a.txt", old: "two", new: "2" }, ["  | -two", "  | +2", "  |  one"]],
-  ["an edit that would fail", "edit", { path: "a.txt", old: "four", new: "2" }, [
-    "does not have the old text exactly once"
-  ]],
   ["a whole new content as a diff", "write", { path: "a.txt", content: "one\n2\nthree\n" }, ["  | -two", "  | +2"]],
   ["the same content", "write", { path: "a.txt", content: "one\ntwo\nthree\n" }, ["changes nothing: a.txt"]],
   ["a new file", "write", { path: "new.txt", content: "x" }, ["creates new.txt"]],
@@ -115,6 +112,27 @@ describe("the question about a built-in tool shows", () => {
           clientInfo: { name: "codex-mcp-client", version: "0.169.0" }
         }))))
   }
+
+  for (const old of ["four", "o", "one\ntwo\nfour", "Two", "\r\n"]) {
+    it.effect(`nothing of an edit that would fail: ${JSON.stringify(old)} is refused before it is asked about`, () =>
+      inWorld(changes, (world) =>
+        Effect.gen(function*() {
+          world.put("a.txt", "one\ntwo\nthree\n")
+          assert.strictEqual((yield* world.refused("edit", { path: "a.txt", old, new: "2" }))._tag, "EditUnclear")
+          assert.lengthOf(yield* Effect.flatMap(ApprovalStore, ({ list }) => list), 0)
+        })))
+  }
+
+  it.effect("an edit of a file that the caller may not read, whether or not it would fail", () => {
+    const denies = (access: Access) => access._tag === "Path" && access.capability === "fs.read"
+    return inWorld({ ...changes, denies }, (world) =>
+      Effect.gen(function*() {
+        world.put("a.txt", "one\ntwo\n")
+        const texts = yield* Effect.forEach(["two", "four"], (old) =>
+          previewOf(world, "edit", { path: "a.txt", old, new: "2" }))
+        assert.strictEqual(texts[0], texts[1])
+      }))
+  })
 
   for (const [tool, more] of [["edit", { old: "x", new: "y" }], ["write", { content: "y" }]] as const) {
     it.effect(`nothing of a file that the caller may not read: ${tool}`, () => {
