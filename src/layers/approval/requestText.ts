@@ -2,7 +2,7 @@
 // looks like a line of Kiwi's.
 import type { Schema } from "effect"
 import { Redacted } from "effect"
-import { unusualIn } from "../../services/approval/unusual.ts"
+import { guardedIn, unusualIn } from "../../services/approval/unusual.ts"
 import { mark, redactParameters, redactText } from "../../services/audit/redaction.ts"
 import { redactUrls } from "../../services/audit/urlSecrets.ts"
 import type { Caller } from "../../services/call/Caller.ts"
@@ -102,7 +102,10 @@ export const requestText = (request: {
         `- ${line(redactUrls(showAccess(access)))}: ${line(reason)} (rule: ${line(rule)})`
       )
     ),
-    ...section("Look twice", unusualIn(given).map((note) => `! ${line(note)}`)),
+    ...section(
+      "Look twice",
+      [...guardedIn(request.asks.map(({ access }) => access)), ...unusualIn(given)].map((note) => `! ${line(note)}`)
+    ),
     ...parametersSection(parameters.text),
     ...section("Would run", plan === undefined ? [] : [indented(plan.text)]),
     ...section("Would do", preview === undefined ? [] : [marked(preview.text)])

@@ -113,6 +113,15 @@ describe("the question about a built-in tool shows", () => {
         }))))
   }
 
+  it.effect("that a command names a file with secrets", () =>
+    inWorld(changes, (world) =>
+      Effect.gen(function*() {
+        world.put(".env", "TOKEN=x")
+        yield* previewOf(world, "shell.run", { command: "cat .env" })
+        const [one] = yield* Effect.flatMap(ApprovalStore, ({ list }) => list)
+        assert.include(one?.details, "Look twice:\n! names .env: it may contain secrets")
+      })))
+
   for (const old of ["four", "o", "one\ntwo\nfour", "Two", "\r\n"]) {
     it.effect(`nothing of an edit that would fail: ${JSON.stringify(old)} is refused before it is asked about`, () =>
       inWorld(changes, (world) =>
