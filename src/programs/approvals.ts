@@ -1,7 +1,7 @@
 // Answering what waits for a person, and going on with a call once it is answered.
 import { Clock, Effect } from "effect"
 import type { ApprovalAnswer } from "../services/approval/Approval.ts"
-import type { ApprovalPending } from "../services/approval/ApprovalErrors.ts"
+import { ApprovalPending } from "../services/approval/ApprovalErrors.ts"
 import { ApprovalNotices } from "../services/approval/ApprovalNotices.ts"
 import type { AnswerOptions } from "../services/approval/ApprovalStore.ts"
 import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
@@ -93,6 +93,7 @@ const asking = <A, E extends { readonly _tag: string }, R, R2>(
       if (!isPending(error) || questions > mostQuestions) return yield* Effect.fail(error)
       const notices = yield* ApprovalNotices
       yield* notices.announce(error.id, true)
+      let unasked: string | undefined
       const answered = yield* answerApproval(error.id, caller).pipe(
         Effect.as(true),
         Effect.catchTags({
@@ -100,15 +101,16 @@ const asking = <A, E extends { readonly _tag: string }, R, R2>(
           ApprovalClosed: () => Effect.succeed(true),
           ApprovalNotFound: () => Effect.succeed(true),
           HumanDeclined: () => Effect.as(Effect.flatMap(ApprovalStore, (store) => store.dismiss(error.id)), false),
-          HumanRequired: (required) =>
-            required.asked === true && !isNested
-              ? Effect.fail(required)
-              : Effect.flatMap(
-                Effect.andThen(notices.announce(error.id, false), wait),
-                (milliseconds) => milliseconds > 0 ? awaitAnswer(error, milliseconds) : Effect.succeed(false)
-              )
+          HumanRequired: (required) => {
+            if (required.asked === true && !isNested) return Effect.fail(required)
+            unasked = required.why
+            return Effect.flatMap(
+              Effect.andThen(notices.announce(error.id, false), wait),
+              (milliseconds) => milliseconds > 0 ? awaitAnswer(error, milliseconds) : Effect.succeed(false)
+            )
+          }
         })
       )
-      if (!answered) return yield* error
+      if (!answered) return yield* unasked === undefined ? error : new ApprovalPending({ ...error, unasked })
     }
   })

@@ -26,7 +26,14 @@ export type Signalled =
     readonly session_id: string
     readonly suggestion: string
   }
-  | { readonly status: "escalated"; readonly approval_id: string; readonly action: "awaiting_human_decision" }
+  | {
+    readonly status: "escalated"
+    readonly approval_id: string
+    readonly action: "awaiting_human_decision"
+    readonly suggestion: string
+  }
+  | { readonly status: "answered"; readonly approval_id: string; readonly action: "go_on"; readonly answer: string }
+  | { readonly status: "not_escalated"; readonly action: "give_a_reason"; readonly suggestion: string }
 
 /** From how many attempts on a person is told, and from how many it is urgent. */
 const tellFrom = 4
@@ -35,6 +42,9 @@ const urgentFrom = 6
 const suggestRetry =
   "Read the last error and do what its remediation says. Load the item for its parameters, try with dry_run, or search " +
   "for another tool. Do not repeat the same call"
+const suggestReason = "No answer waits for you. To ask, give the question as reason, and the choices as options"
+const suggestAnswer = (id: string) =>
+  `Tell the person to answer with: kiwi inbox --done ${id} --say TEXT. Then repeat the same call: it returns the answer`
 const suggestWait =
   "A person has been told, and sees what you wrote. Go on with something else, or end your turn and say what you need"
 
@@ -62,13 +72,30 @@ export const signalHelp = Effect.fn("signalHelp")((signal: HelpSignal, caller: C
           context: shown
         }
         if (action === "escalate") {
-          const id = yield* interventions.file({
-            ...request,
-            kind: "escalation",
-            attempts: said ?? 0,
-            priority: "normal"
-          })
-          return { status: "escalated", approval_id: id, action: "awaiting_human_decision" } satisfies Signalled
+          const answered = yield* interventions.takeAnswer(caller, request.reason)
+          if (answered?.answer !== undefined) {
+            return {
+              status: "answered",
+              approval_id: answered.id,
+              action: "go_on",
+              answer: answered.answer
+            } satisfies Signalled
+          }
+          if (reason.trim() === "") {
+            return { status: "not_escalated", action: "give_a_reason", suggestion: suggestReason } satisfies Signalled
+          }
+          const asked = (yield* interventions.waiting).find((one) =>
+            one.kind === "escalation" && one.client === caller.client && one.session === caller.session &&
+            one.reason === request.reason
+          )
+          const id = asked?.id ??
+            (yield* interventions.file({ ...request, kind: "escalation", attempts: said ?? 0, priority: "normal" }))
+          return {
+            status: "escalated",
+            approval_id: id,
+            action: "awaiting_human_decision",
+            suggestion: suggestAnswer(id)
+          } satisfies Signalled
         }
         const attempts = yield* interventions.countStuck(caller, said)
         const isTold = attempts >= tellFrom

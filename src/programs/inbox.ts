@@ -179,19 +179,24 @@ export const inbox = Effect.gen(function*() {
   return { ...(yield* waits), refused: yield* refusedLately } satisfies Inbox as Inbox
 })
 
-/** A person has dealt with what a caller asked for. Returns whether it was there. */
-export const settleHelp = Effect.fnUntraced(function*(id: string, caller: Caller) {
+/**
+ * A person has dealt with what a caller asked for. `said`: what the caller is told: an option's number, counted from 1, or
+ * any text.
+ */
+export const settleHelp = Effect.fnUntraced(function*(id: string, caller: Caller, said?: string) {
   const interventions = yield* Interventions
   const found = (yield* interventions.waiting).find((one) => one.id === id)
   if (found === undefined) return yield* new ApprovalNotFound({ id })
+  const answer = said === undefined ? undefined : found.options[Number(said) - 1] ?? said
   const request: HumanRequest = {
     kind: "approve",
-    title: `Take ${id} off your list`,
-    details: found.reason,
-    digest: sha256(JSON.stringify(["settle", found])),
-    command: `kiwi inbox --done ${shellWord(id)}`
+    title: answer === undefined ? `Take ${id} off your list` : `Answer ${id}`,
+    details: answer === undefined ? found.reason : `${found.reason}\n\nYour answer: ${answer}`,
+    digest: sha256(JSON.stringify(["settle", found, answer])),
+    command: `kiwi inbox --done ${shellWord(id)}${answer === undefined ? "" : ` --say ${shellWord(answer)}`}`
   }
-  yield* asHuman(request, caller, () => interventions.settle(id))
+  yield* asHuman(request, caller, () => interventions.settle(id, answer))
+  return answer
 })
 
 export interface Status extends Inbox {

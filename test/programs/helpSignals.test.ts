@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { signalHelp } from "../../src/programs/helpSignals.ts"
+import { settleHelp } from "../../src/programs/inbox.ts"
 import { Interventions } from "../../src/services/limit/Interventions.ts"
+import { HumanGate } from "../../src/services/trust/HumanAct.ts"
 import { caller, entries, kernel } from "../layers/proxy/calls.ts"
 
 const waiting = Effect.flatMap(Interventions, (one) => one.waiting)
@@ -33,6 +35,45 @@ describe("help's signals", () => {
       assert.deepInclude(yield* stuck({ attempts: 4 }), { action: "awaiting_intervention" })
     }).pipe(Effect.provide(kernel())))
 
+  const ask = (reason: string, by = caller) =>
+    signalHelp({ action: "escalate", reason, options: ["Postgres", "SQLite"] }, by)
+  const answer = (said?: string) =>
+    Effect.gen(function*() {
+      const [one] = yield* waiting
+      return yield* settleHelp(one?.id ?? "", caller, said)
+    }).pipe(Effect.provideService(
+      HumanGate,
+      HumanGate.of({ ask: ({ digest, kind }) => Effect.succeed({ kind, digest, by: "terminal" }) })
+    ))
+  const other = { ...caller, session: "two" }
+
+  for (
+    const [said, told] of [["2", "SQLite"], ["1", "Postgres"], ["3", "3"], ["0", "0"], ["neither", "neither"]] as const
+  ) {
+    for (const [reason, by] of [["Which?", caller], ["", caller], ["Which?", other]] as const) {
+      it.effect(`escalate: "${said}" is told once, to "${reason}" in session ${by.session}, as "${told}"`, () =>
+        Effect.gen(function*() {
+          yield* ask("Which?")
+          assert.strictEqual(yield* answer(said), told)
+          assert.deepStrictEqual(yield* waiting, [])
+          assert.deepInclude(yield* ask("Another?", { ...caller, client: "eve" }), { status: "escalated" })
+          assert.deepInclude(yield* ask(reason, by), { status: "answered", answer: told })
+          assert.notInclude(JSON.stringify(yield* ask(reason, by)), "answered")
+        }).pipe(Effect.provide(kernel())))
+    }
+  }
+
+  it.effect("escalate: asked again while it waits it is the same, and without a reason it is none", () =>
+    Effect.gen(function*() {
+      yield* ask("Which?")
+      yield* ask("Which?")
+      assert.deepInclude(yield* ask(""), { status: "not_escalated" })
+      assert.deepInclude(yield* ask("  "), { status: "not_escalated" })
+      assert.lengthOf(yield* waiting, 1)
+      yield* answer()
+      assert.deepInclude(yield* ask("Which?"), { status: "escalated" })
+    }).pipe(Effect.provide(kernel())))
+
   it.effect("escalate: a person is told at once, and the audit has who said what", () =>
     Effect.gen(function*() {
       const answer = yield* signalHelp(
@@ -40,11 +81,8 @@ describe("help's signals", () => {
         caller
       )
       const [one] = yield* waiting
-      assert.deepStrictEqual<unknown>(answer, {
-        status: "escalated",
-        approval_id: one?.id,
-        action: "awaiting_human_decision"
-      })
+      assert.deepInclude(answer, { status: "escalated", approval_id: one?.id, action: "awaiting_human_decision" })
+      assert.include(JSON.stringify(answer), `kiwi inbox --done ${one?.id} --say TEXT`)
       assert.deepInclude(one, { kind: "escalation", options: ["a", "b"], client: "tester" })
       const [asked, told] = yield* entries
       assert.deepInclude(asked, { kind: "request", operation: "help escalate" })

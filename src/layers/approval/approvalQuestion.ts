@@ -4,7 +4,7 @@ import type { Approval, ApprovalAnswer } from "../../services/approval/Approval.
 import { denialsOf, offersOf } from "../../services/approval/Approval.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import { shellWord } from "../../services/text/shellWord.ts"
-import type { HumanRequest } from "../../services/trust/HumanAct.ts"
+import type { HumanChoice, HumanRequest } from "../../services/trust/HumanAct.ts"
 import { sha256 } from "../identity/sha256.ts"
 
 /** The rules that an answer makes. `given`: those that the person put in their place. */
@@ -28,6 +28,10 @@ const says: Readonly<Record<ApprovalAnswer, string>> = {
 const sentenceOf = (answer: ApprovalAnswer, rules: ReadonlyArray<string>): string =>
   `${says[answer]}${rules.map((rule) => safeLine(rule, 8_192)).join("; ")}`
 
+/** The end of a question's details: what each answer does. */
+export const answersText = (choices: ReadonlyArray<HumanChoice>): string =>
+  ["", "Answers:", ...choices.map(({ title }) => `- ${title}`)].join("\n")
+
 export const questionOf = (
   approval: Approval,
   answers: ReadonlyArray<ApprovalAnswer>,
@@ -38,17 +42,19 @@ export const questionOf = (
     value: answer,
     title: `${answer}: ${sentenceOf(answer, rulesOf(approval, answer, given))}`
   }))
-  const listed = ["Answers:", ...choices.map(({ title }) => `- ${title}`)]
-  const shown = [details, "", ...listed].join("\n")
+  const shown = `${details}${answersText(choices)}`
   const only = answers.length === 1 ? answers[0] : undefined
   const verb = only === "no" || only === "never" ? "Refuse" : "Allow"
   const reasons = [...new Set(asks.map(({ reason }) => reason))].join("; ")
   return {
     kind: "approve",
     title: `${verb} ${id}: ${what}`,
-    verdict: [safeLine(`Would: ${asks.map(({ access }) => access).join(", ")}`), safeLine(`Asked since it ${reasons}`)],
+    verdict: [
+      safeLine(`Would: ${asks.map(({ access }) => access).join(", ")}`),
+      safeLine(`Why it is asked: ${reasons}`)
+    ],
     details: shown,
-    ...(brief === undefined ? {} : { brief: [brief, `The whole text: kiwi status ${id}`, ...listed].join("\n") }),
+    ...(brief === undefined ? {} : { brief: `${brief}\nThe whole text: kiwi status ${id}${answersText(choices)}` }),
     ...(unreadable.length === 0 ? {} : { unreadable }),
     digest: sha256(JSON.stringify(["kiwi-approval-1", id, digest, what, shown, brief, answers])),
     command: `kiwi approve ${id}`,

@@ -12,6 +12,7 @@ import type { Ask } from "../../services/permission/PermissionGate.ts"
 import { PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Primitives } from "../../services/primitive/Primitive.ts"
+import { blame } from "../call/blame.ts"
 import type { Facts, Prepared } from "../call/Step.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { shownName } from "../identity/shownName.ts"
@@ -64,7 +65,10 @@ export const requireApproval = Effect.gen(function*() {
       })
     }
     const input = { tool: chain.leaf.tool.location.id, caller, config: chain.config, parameters }
-    return primitives.preview(chain.primitive.tool.location.id, input, mayRead)
+    return Effect.mapError(
+      primitives.preview(chain.primitive.tool.location.id, input, mayRead),
+      (reason) => blame(chain, reason)
+    )
   }
 
   /** For rules about what is new. If it cannot be kept, the person is asked again next time. */
@@ -112,10 +116,14 @@ export const requireApproval = Effect.gen(function*() {
       caller: call.caller,
       about: [
         ["Tool", `${shownTool.name}, version ${version}, ${shownTool.signer}`],
-        ...chain.links.slice(1).map(({ tool }, index) =>
-          ["Built on", `${tool.location.id} ${tool.version}, ${whose(verified[index + 1]?.by)}`] as const
-        ),
-        ["Isolation", isolation],
+        // What comes with Kiwi, and the usual level, say nothing that decides.
+        ...chain.links.slice(1).flatMap(({ tool }, index) => {
+          const by = verified[index + 1]?.by
+          return by?._tag === "System"
+            ? []
+            : [["Built on", `${tool.location.id} ${tool.version}, ${whose(by)}`] as const]
+        }),
+        ...(isolation === "standard" ? [] : [["Isolation", isolation] as const]),
         ...(within.length === 0 ? [] : [["Called by", within.map(({ tool }) => tool).join(" > ")] as const]),
         ...(named.length === 0 ? [] : [["Secrets", named.join(", ")] as const])
       ],

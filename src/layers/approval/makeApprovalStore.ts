@@ -8,7 +8,6 @@ import {
   dismiss,
   grants,
   offersOf,
-  record,
   refuseAll,
   settle,
   whyNot
@@ -25,6 +24,7 @@ import {
 } from "../../services/approval/ApprovalErrors.ts"
 import type { AnswerOptions } from "../../services/approval/ApprovalStore.ts"
 import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
+import { record } from "../../services/approval/recordAnswer.ts"
 import { redactUrls } from "../../services/audit/urlSecrets.ts"
 import { showAccess } from "../../services/capability/Access.ts"
 import type { Access } from "../../services/capability/Access.ts"

@@ -2,7 +2,7 @@
 // looks like a line of Kiwi's.
 import type { Schema } from "effect"
 import { Redacted } from "effect"
-import { unusualIn } from "../../services/approval/unusual.ts"
+import { guardedIn, unusualIn } from "../../services/approval/unusual.ts"
 import { mark, redactParameters, redactText } from "../../services/audit/redaction.ts"
 import { redactUrls } from "../../services/audit/urlSecrets.ts"
 import type { Caller } from "../../services/call/Caller.ts"
@@ -43,7 +43,16 @@ const line = (text: string): string => safeLine(text, 8_192)
 const indented = (text: string): string => text.split("\n").map((one) => `  ${one}`).join("\n")
 
 const section = (title: string, lines: ReadonlyArray<string>): ReadonlyArray<string> =>
-  lines.length === 0 ? [] : ["", `${title}:`, ...lines]
+  lines.length === 0 ? [] : [`${title}:`, ...lines]
+
+/** A short value takes one line, since some dialogs show few. In characters. */
+const oneLine = 150
+
+/** Within JSON texts a line end is escaped, so every one that is found here stands between values. */
+const parametersSection = (text: string): ReadonlyArray<string> => {
+  const short = text.length > oneLine ? "" : text.replaceAll(/\n */g, " ")
+  return short === "" ? section("Parameters", [indented(text)]) : [`Parameters: ${short}`]
+}
 
 const showCaller = ({ client, label, profile, session, surface }: Caller): string =>
   `${line(client)} by ${surface}${label === undefined ? "" : `, which calls itself ${JSON.stringify(line(label))}`}` +
@@ -124,11 +133,14 @@ export const requestText = (request: {
         `- ${line(redactUrls(showAccess(access)))}: ${line(reason)} (rule: ${line(rule)})`
       )
     ),
-    ...section("Look twice", unusualIn(given).map((note) => `! ${line(note)}`))
+    ...section(
+      "Look twice",
+      [...guardedIn(request.asks.map(({ access }) => access)), ...unusualIn(given)].map((note) => `! ${line(note)}`)
+    )
   ]
   const details = [
     ...head,
-    ...section("Parameters", [indented(parameters.text)]),
+    ...parametersSection(parameters.text),
     ...section("Would run", plan === undefined ? [] : [indented(plan.text)]),
     ...section("Would do", preview === undefined ? [] : [marked(preview.text)])
   ].join("\n")

@@ -3,6 +3,7 @@
 import { Effect, Result, TextDiff } from "effect"
 import { SafeFiles } from "../../services/files/SafeFiles.ts"
 import { editText } from "../../services/filesystem/editText.ts"
+import { EditUnclear } from "../../services/filesystem/fileErrors.ts"
 import { lineEdits } from "../../services/integrity/SigningPlan.ts"
 import type { PreviewInput } from "../../services/primitive/Builtins.ts"
 import { locate, type Place, placeOf } from "./places.ts"
@@ -46,6 +47,6 @@ export const previewEdit = Effect.fnUntraced(function*(
   if (!isReadable) return one
   const { text } = yield* readWhole(place)
   const edited = editText(text, old, next)
-  if (Result.isFailure(edited)) return `changes nothing: ${place.shown} does not have the old text exactly once`
+  if (Result.isFailure(edited)) return yield* new EditUnclear({ path: place.shown, ...edited.failure })
   return diff(place, text, edited.success.text) ?? one
 })

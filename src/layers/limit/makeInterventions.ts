@@ -4,10 +4,18 @@ import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { newCallId } from "../../services/call/callId.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
 import type { Intervention } from "../../services/limit/Interventions.ts"
-import { addTo, Interventions, InterventionsUnavailable } from "../../services/limit/Interventions.ts"
+import {
+  addTo,
+  Interventions,
+  InterventionsUnavailable,
+  isAnswerFor,
+  mostAnswers
+} from "../../services/limit/Interventions.ts"
 import type { LockError } from "../../services/workspace/ProcessLock.ts"
 
 const mostSessions = 1_000
+
+const isWaiting = ({ answer }: Intervention): boolean => answer === undefined
 
 interface Kept {
   readonly read: Effect.Effect<ReadonlyArray<Intervention>, InterventionsUnavailable>
@@ -33,14 +41,28 @@ export const makeOver = ({ alone, read, write }: Kept): Interventions["Service"]
         return id
       })).pipe(Effect.catchTag(["LockTimeout", "LockUnavailable"], (error) => Effect.fail(unavailable(error))))
     ),
-    waiting: read,
-    settle: Effect.fn("Interventions.settle")((id) =>
+    waiting: Effect.map(read, (all) => all.filter(isWaiting)),
+    settle: Effect.fn("Interventions.settle")((id, answer) =>
       alone(Effect.gen(function*() {
-        const waiting = yield* read
-        const rest = waiting.filter((one) => one.id !== id)
-        if (rest.length === waiting.length) return false
-        yield* write(rest)
+        const all = yield* read
+        const found = all.find((one) => one.id === id && isWaiting(one))
+        if (found === undefined) return false
+        const rest = all.filter((one) => one !== found)
+        const answers = rest.filter((one) => !isWaiting(one))
+        yield* write(
+          answer === undefined
+            ? rest
+            : [...rest.filter(isWaiting), ...answers.slice(1 - mostAnswers), { ...found, answer }]
+        )
         return true
+      })).pipe(Effect.catchTag(["LockTimeout", "LockUnavailable"], (error) => Effect.fail(unavailable(error))))
+    ),
+    takeAnswer: Effect.fn("Interventions.takeAnswer")((caller, reason) =>
+      alone(Effect.gen(function*() {
+        const all = yield* read
+        const found = all.find(isAnswerFor(caller, reason))
+        if (found !== undefined) yield* write(all.filter((one) => one !== found))
+        return found
       })).pipe(Effect.catchTag(["LockTimeout", "LockUnavailable"], (error) => Effect.fail(unavailable(error))))
     ),
     countStuck: ({ client, session }, said = 0) =>

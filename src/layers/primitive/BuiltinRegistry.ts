@@ -7,6 +7,7 @@ import { RunningCalls } from "../../services/call/RunningCalls.ts"
 import type { Access } from "../../services/capability/Access.ts"
 import { loadCall } from "../../services/error/calls.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
+import { EditUnclear } from "../../services/filesystem/fileErrors.ts"
 import type { Builtin, BuiltinHandler, BuiltinHandlers, PreviewInput } from "../../services/primitive/Builtins.ts"
 import { Builtins, BuiltinTaken } from "../../services/primitive/Builtins.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
@@ -93,13 +94,19 @@ export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inl
             hint: cause.remediation ?? loadCall("tool", input.tool),
             cause
           })))
-  const preview = (input: PreviewInput): Effect.Effect<Preview | undefined> =>
+  const preview = (input: PreviewInput): Effect.Effect<Preview | undefined, BuiltinFailed> =>
     Effect.flatMap(
       find(input),
       ({ contents = [], preview: show }) =>
         show === undefined ? Effect.undefined : Effect.map(show(input), (text) => ({ text, contents }))
     ).pipe(
-      Effect.orElseSucceed(() => undefined)
+      Effect.catch((cause) =>
+        cause instanceof EditUnclear
+          ? Effect.fail(
+            new BuiltinFailed({ tool: input.tool, issue: cause.message, hint: cause.remediation, cause })
+          )
+          : Effect.undefined
+      )
     )
   return { run, find, accesses, preview, needs: (config: Schema.JsonObject) => named(config)?.needs }
 })

@@ -5,6 +5,7 @@ import { Clock, Context, Effect, Option, Schema } from "effect"
 import type { ClientCapabilities } from "effect/ai/McpSchema"
 import { ElicitRequestFormParams, InputRequired, McpRequestContext, McpServerClient } from "effect/ai/McpSchema"
 import { createHmac, randomBytes, randomInt, timingSafeEqual } from "node:crypto"
+import { answersText } from "../../layers/approval/approvalQuestion.ts"
 import { exactLine, mostColumns } from "../../services/error/exactText.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import { HumanDeclined, HumanGate, HumanRequired } from "../../services/trust/HumanAct.ts"
@@ -23,7 +24,10 @@ export const longestQuestion = 16_000
 /** Many dialogs hide the end of a longer line. */
 const longestLine = 1_000
 
-/** The lengths at which these clients were seen to cut, by the client name that they send. */
+/** A longer answer may be cut in a list of choices. */
+const longestChoice = 100
+
+/** The lengths at which these clients were seen to cut, and that show the names of an answer's choices, by the client name that they send. */
 const rooms: ReadonlyMap<string, Room> = new Map([
   ["claude-code", { characters: 2_000, lines: Infinity }],
   ["codex-mcp-client", { characters: longestQuestion, lines: 30 }]
@@ -58,9 +62,18 @@ const newNumber = (text: string): string => {
   return numbers.find((number) => !text.includes(number)) ?? numbers[0] ?? ""
 }
 
+/** Without the answers, if the client shows each of them whole among the choices. */
+const withoutAnswers = (request: HumanRequest, client: string | undefined): HumanRequest => {
+  const { choices = [], details } = request
+  const answers = answersText(choices)
+  const isTwice = rooms.has(client ?? "") && details.endsWith(answers) &&
+    choices.every(({ title }) => title.length <= longestChoice && exactLine(title, longestLine) === title)
+  return isTwice ? { ...request, details: details.slice(0, -answers.length) } : request
+}
+
 const questionOf = (request: HumanRequest, client: string | undefined): Question => {
   const message = verdictLines(request).join("\n")
-  const text = fullText(request)
+  const text = fullText(withoutAnswers(request, client))
   const elsewhere = `Decline, and type on a terminal: ${exactLine(request.command, 8_192)}`
   const number = rooms.has(client ?? "") ? newNumber([message, elsewhere, text].join("\n")) : undefined
   const mark = number === undefined ? endMark() : endMark("…")

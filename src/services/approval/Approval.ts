@@ -135,8 +135,10 @@ export type Claim =
   | { readonly _tag: "Full"; readonly waiting: number }
 
 /**
- * Uses up an answer for exactly this request, or files it. The same request while one waits is that one; if its session
- * has ended, it is the repeating session's from then on. `approvals` are settled, `life` is in milliseconds.
+ * Uses up an answer for exactly this request, or files it. The same request of one session is one while it waits. A
+ * request whose session has ended is the repeating session's from then on. Each session that still runs has its own, so
+ * that an answer `session` is for the session that the person was asked about. `approvals` are settled, `life` is in
+ * milliseconds.
  */
 export const claim = (
   approvals: Approvals,
@@ -147,14 +149,20 @@ export const claim = (
 ): readonly [Claim, Approvals] => {
   const replace = (from: Approval, to: Approval) => approvals.map((one) => one === from ? to : one)
   const mine = approvals.filter((one) => one.digest === request.digest && isSameCaller(one.caller, request.caller))
-  const approved = mine.find((one) => one.state === "approved" && covers(one, request.asks))
+  const isOwn = ({ caller }: Approval): boolean => caller.session === request.caller.session
+  const usable = mine.filter((one) =>
+    one.state === "approved" && covers(one, request.asks) &&
+    (one.answered?.answer !== "session" || isOwn(one) || hasEnded(one))
+  )
+  const approved = usable.find(isOwn) ?? usable[0]
   if (approved !== undefined) {
     const spent: Approval = { ...approved, state: "spent", spent: { call: request.call, at: now } }
     return [{ _tag: "Approved", approval: spent }, replace(approved, spent)]
   }
-  const pending = mine.find(({ state }) => state === "pending")
+  const waits = mine.filter(({ state }) => state === "pending")
+  const pending = waits.find(isOwn) ?? waits.find(hasEnded)
   if (pending !== undefined && covers(pending, request.asks)) {
-    if (!hasEnded(pending)) return [{ _tag: "Pending", approval: pending }, approvals]
+    if (isOwn(pending) && !hasEnded(pending)) return [{ _tag: "Pending", approval: pending }, approvals]
     const { brief, call, caller, details, pid } = request
     const shown = brief === undefined ? { details } : { details, brief }
     const adopted: Approval = { ...pending, call, caller, ...shown, ...(pid === undefined ? {} : { pid }) }
@@ -218,30 +226,6 @@ export const answersOf = ({ asks, caller }: Approval, hasEnded = false): Readonl
 ]
 
 export type Answered = NonNullable<Approval["answered"]>
-
-/** Whether an answer to `answered` settles `other` as well: everything that it asks is in the rules that were made. */
-const settles = (of: Approval, { answer, rules }: Answered, other: Approval): boolean => {
-  if (other.state !== "pending" || other.caller.client !== of.caller.client) return false
-  const made = new Set(rules)
-  if (answer === "never") return other.asks.some((ask) => denialsOf([ask]).some((rule) => made.has(rule)))
-  if (answer !== "always" && (answer !== "session" || other.caller.session !== of.caller.session)) return false
-  return other.asks.every(({ offer }) => offer !== undefined && made.has(offer))
-}
-
-/** Records an answer to a request that waits, and to the others that it settles. */
-export const record = (
-  approvals: Approvals,
-  approval: Approval,
-  answered: Answered,
-  life: number
-): Approvals => {
-  const state: ApprovalState = grants(answered.answer) ? "approved" : "rejected"
-  return approvals.map((one) =>
-    one.id === approval.id || settles(approval, answered, one)
-      ? { ...one, state, answered, until: answered.at + life }
-      : one
-  )
-}
 
 /** Why a request cannot get an answer that others can. */
 export const whyNot = (answer: ApprovalAnswer, { caller }: Approval, hasEnded: boolean): string => {

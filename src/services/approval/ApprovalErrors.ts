@@ -10,10 +10,13 @@ export class ApprovalPending extends Schema.TaggedError<ApprovalPending>()("Appr
   /** The rule that asks. */
   rule: Schema.String,
   /** When the request expires, ISO 8601. */
-  until: Schema.String
+  until: Schema.String,
+  /** Why nobody was asked where the call was made: "it has 40 lines, and this client shows about 30". */
+  unasked: Schema.optionalKey(Schema.String)
 }) {
   override get message() {
-    return `A person has to agree first: ${this.what} (request ${this.id}, until ${this.until})`
+    const here = this.unasked === undefined ? "" : `; it was not asked here: ${this.unasked}`
+    return `A person has to agree first: ${this.what} (request ${this.id}, until ${this.until})${here}`
   }
   get remediation() {
     return `Ask the person to type: kiwi approve ${this.id}; then repeat the same call`

@@ -2,8 +2,10 @@
 // not shown, values too long to read, and secrets, which are named and never shown.
 import type { Schema } from "effect"
 import { mark } from "../audit/redaction.ts"
+import type { Access } from "../capability/Access.ts"
 import { exactText } from "../error/exactText.ts"
 import { safeText } from "../error/safeText.ts"
+import { guardedRead } from "../permission/guardedPaths.ts"
 import { isJsonArray, isJsonObject } from "../schema/json.ts"
 
 const long = 2_000
@@ -63,4 +65,22 @@ export const unusualIn = (value: Schema.Json): ReadonlyArray<string> => {
   return found.length <= mostNotes
     ? found
     : [...found.slice(0, mostNotes), `and ${found.length - mostNotes} more`]
+}
+
+/** Everything in a word that may be a path: of `--file=.env`, `HEAD:.env`, `@.env` and `a,.env` too. */
+const pathsIn = (word: string): ReadonlyArray<string> =>
+  word.split(/[\s"'`=:@,;|&<>(){}[\]]+/).filter((one) => one !== "")
+
+/**
+ * Files that a command names and that a tool may read only by a rule: "names .env: it may contain secrets". The agent
+ * may see what the command prints.
+ */
+export const guardedIn = (accesses: ReadonlyArray<Access>): ReadonlyArray<string> => {
+  const notes = accesses.flatMap((access) =>
+    access._tag !== "Command" ? [] : (access.words ?? [access.text]).flatMap(pathsIn).flatMap((path) => {
+      const why = guardedRead(path)
+      return why === undefined ? [] : [`names ${exactText(path)}: ${why}. The agent sees what the command prints`]
+    })
+  )
+  return [...new Set(notes)].slice(0, mostNotes)
 }

@@ -14,6 +14,9 @@ export const mostOptions = 10
 export const mostOfCaller = 20
 export const mostOfProject = 100
 
+/** How many answers wait for their callers. The oldest go. */
+export const mostAnswers = 20
+
 /** Everything but `id`, `client`, `session`, `priority` and `at` is the caller's own text: show it with `safeText`. */
 export const Intervention = Schema.Struct({
   id: Schema.String,
@@ -31,7 +34,9 @@ export const Intervention = Schema.Struct({
   attempts: Schema.Int,
   priority: Schema.Literals(["normal", "high"]),
   /** Milliseconds. */
-  at: Schema.Finite
+  at: Schema.Finite,
+  /** What a person answered. It waits for the caller, and no longer for a person. */
+  answer: Schema.optionalKey(Schema.String)
 })
 export type Intervention = typeof Intervention.Type
 
@@ -83,14 +88,24 @@ export class Interventions extends Context.Service<Interventions, {
   readonly file: (request: InterventionRequest) => Effect.Effect<string, InterventionsError>
   /** Those that wait, oldest first. */
   readonly waiting: Effect.Effect<ReadonlyArray<Intervention>, InterventionsUnavailable>
-  /** A person has dealt with it. Returns whether it was there. */
-  readonly settle: (id: string) => Effect.Effect<boolean, InterventionsUnavailable>
+  /** A person has dealt with it. Returns whether it was there. `answer` is kept until the caller takes it. */
+  readonly settle: (id: string, answer?: string) => Effect.Effect<boolean, InterventionsUnavailable>
+  /** An answer to this reason, or without one to the caller's session. It is given once. */
+  readonly takeAnswer: (
+    caller: Caller,
+    reason: string
+  ) => Effect.Effect<Intervention | undefined, InterventionsUnavailable>
   /** Counts that a session says that it is stuck. `said`: how often it says that it has tried; it can only raise. */
   readonly countStuck: (caller: Caller, said: number | undefined) => Effect.Effect<number>
 }>()("kiwi/services/limit/Interventions") {}
 
 const cut = (text: string, most: number): string =>
   text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
+
+/** Whether an answer is for this caller. `reason` is what the caller says, not cut. */
+export const isAnswerFor = ({ client, session }: Caller, reason: string) => (one: Intervention): boolean =>
+  one.answer !== undefined && one.client === client &&
+  (reason === "" ? one.session === session : one.reason === cut(reason, longestReason))
 
 /** Adds a request to those that wait, or says that there is no room. */
 export const addTo = (
@@ -103,7 +118,8 @@ export const addTo = (
   const before = kind === "stuck"
     ? waiting.find((one) => one.kind === "stuck" && one.client === client && one.session === session)
     : undefined
-  const others = waiting.filter((one) => one !== before)
+  const rest = waiting.filter((one) => one !== before)
+  const others = rest.filter(({ answer }) => answer === undefined)
   if (others.length >= mostOfProject || others.filter((one) => one.client === client).length >= mostOfCaller) {
     return Effect.fail(new InterventionsFull({ waiting: others.length }))
   }
@@ -120,5 +136,5 @@ export const addTo = (
     priority,
     at
   }
-  return Effect.succeed({ id: added.id, waiting: [...others, added] })
+  return Effect.succeed({ id: added.id, waiting: [...rest, added] })
 }

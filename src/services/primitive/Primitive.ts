@@ -420,11 +420,14 @@ export class Primitives extends Context.Service<Primitives, {
     primitive: string,
     input: AccessInput
   ) => Effect.Effect<ReadonlyArray<Access>, PrimitiveError>
-  /** What a builtin would do, for the person who is asked. Undefined if it does not say, or would fail. */
+  /**
+   * What a builtin would do, for the person who is asked. Undefined if it does not say, or cannot tell. Fails if it is
+   * known, by what the caller may read, that the call would fail.
+   */
   readonly preview: (
     primitive: string,
     input: AccessInput,
     mayRead: (path: string) => Effect.Effect<boolean>
-  ) => Effect.Effect<Preview | undefined>
+  ) => Effect.Effect<Preview | undefined, PrimitiveError>
   readonly known: ReadonlyArray<string>
 }>()("kiwi/services/primitive/Primitives") {}

@@ -6,6 +6,8 @@ import * as TestClock from "effect/testing/TestClock"
 import type { ApprovalAnswer } from "../../../src/services/approval/Approval.ts"
 import type { AnswerOptions, ApprovalRequest } from "../../../src/services/approval/ApprovalStore.ts"
 import { ApprovalStore } from "../../../src/services/approval/ApprovalStore.ts"
+import { showAccess } from "../../../src/services/capability/Access.ts"
+import type { Ask } from "../../../src/services/permission/PermissionGate.ts"
 import { RememberedRules } from "../../../src/services/permission/RememberedRules.ts"
 import type { HumanAct } from "../../../src/services/trust/HumanAct.ts"
 import { agent, agreeTo, request, start, writes } from "./approvalRequest.ts"
@@ -99,13 +101,49 @@ export const contract = (
         assert.strictEqual((yield* store.list).filter(({ state }) => state === "pending").length, 1)
       }))
 
-    test("the same request while it waits is that one, whoever of the same client's sessions repeats it", (store) =>
+    test("the same request of one session is one while it waits, and each live session has its own", (store) =>
       Effect.gen(function*() {
         const id = yield* file(store)
         assert.strictEqual(yield* file(store, request({ callId: "c2" })), id)
-        assert.strictEqual(yield* file(store, request({ caller: { ...agent, session: "s2", label: "2.0" } })), id)
-        assert.strictEqual((yield* store.list).length, 1)
+        const other = request({ caller: { ...agent, session: "s2", label: "2.0" } })
+        const second = yield* file(store, other)
+        assert.notStrictEqual(second, id)
+        assert.strictEqual(yield* file(store, other), second)
+        const { details, caller } = (yield* store.propose(second)).approval
+        assert.deepStrictEqual([details, caller], [other.details, other.caller])
       }))
+
+    const askers = [["s1", "s2"], ["s2", "s1"]] as const
+    for (const [asks, answers] of askers) {
+      for (const answer of ["session", "always", "once", "no", "never"] as const) {
+        test(`${answer} in ${answers}, after ${asks} asked the same, is ${answers}'s answer`, (store) =>
+          Effect.gen(function*() {
+            const of = (session: string) => request({ caller: { ...agent, session } })
+            const first = yield* file(store, of(asks))
+            const second = yield* file(store, of(answers))
+            yield* answerIt(store, second, answer)
+            const sessions = (yield* (yield* RememberedRules).current).flatMap(({ session }) => session ?? [])
+            assert.deepStrictEqual(sessions, answer === "session" ? [answers] : [])
+            const isNo = answer === "no" || answer === "never"
+            assert.strictEqual(yield* tagOf(store.require(of(answers))), isNo ? "ApprovalRejected" : "Approved")
+            const state = (yield* store.list).find((one) => one.id === first)?.state
+            assert.strictEqual(
+              state,
+              answer === "always" ? "approved" : answer === "never" ? "rejected" : "pending"
+            )
+          }))
+      }
+    }
+
+    for (
+      const [answer, outcome] of [["once", "Approved"], ["always", "Approved"], ["session", "ApprovalPending"]] as const
+    ) {
+      test(`after ${answer} in one session, the same call in another is: ${outcome}`, (store) =>
+        Effect.gen(function*() {
+          yield* answerIt(store, yield* file(store), answer)
+          assert.strictEqual(yield* tagOf(store.require(request({ caller: { ...agent, session: "s2" } }))), outcome)
+        }))
+    }
 
     const others: ReadonlyArray<readonly [string, Partial<ApprovalRequest>]> = [
       ["other arguments, config or another chain or level", { digest: "e".repeat(64) }],
@@ -261,6 +299,58 @@ export const contract = (
           [false, "pending"]
         ])
       }))
+
+    const runs = (text: string): Ask => ({
+      access: { _tag: "Command", capability: "process.exec", words: text.split(" "), text },
+      rule: "default: changes ask",
+      reason: "runs a program",
+      offer: `allow: process.exec(${text})`
+    })
+    const reaches = (host: string): Ask => ({
+      access: { _tag: "Host", capability: "net.http", host, port: 443 },
+      rule: "default: changes ask",
+      reason: "reaches a server",
+      offer: `allow: net.http(${host})`
+    })
+    const docs = (path: string): Ask => writes(path, "allow: fs.write(docs/**)")
+    const doc = docs("docs/x.md")
+    type Case = readonly [rule: string, first: Ask, other: ReadonlyArray<Ask>, settled: boolean]
+    const rules: ReadonlyArray<Case> = [
+      ["allow: fs.write(docs/**)", writes("docs/x.md", "allow: fs.write(docs/x.md)"), [
+        writes("docs/y.md", "allow: fs.write(docs/y.md)")
+      ], true],
+      ["allow: fs.write(docs/*.md)", doc, [docs("docs/y.md")], true],
+      ["allow: fs.write(docs/*.md)", doc, [docs("docs/y.txt")], false],
+      ["allow: fs.write(docs/*.md)", doc, [docs("docs/deep/y.md")], false],
+      ["allow: fs.write(docs/*.md)", doc, [docs("docs/[xy].md")], false],
+      ["allow: fs.write(docs/x.md)", doc, [docs("docs/y.md")], false],
+      ["allow: fs.write(docs/**)", doc, [docs("docs/y.md"), docs("src/y.md")], false],
+      ["allow: fs.write(docs/**)", doc, [docs("docs/y.md"), docs("docs/z.md")], true],
+      ["allow: fs.write(docs/**)", doc, [{ ...docs("docs/y.md"), rule: "user: ask: fs.write(**)" }], false],
+      ["allow: fs.write(docs/**)", doc, [docs("docs/.env")], false],
+      ["allow: fs.write(docs/**)", doc, [runs("docs/y.md")], false],
+      ["allow: process.exec(npm *)", runs("npm test"), [runs("npm ci")], true],
+      ["allow: process.exec(npm *)", runs("npm test"), [runs("pnpm ci")], false],
+      ["allow: process.exec(npm test)", runs("npm test"), [runs("npm test x")], false],
+      ["allow: net.http(*.x.org)", reaches("a.x.org"), [reaches("b.x.org")], true],
+      ["allow: net.http(*.x.org)", reaches("a.x.org"), [reaches("b.y.org")], false],
+      ["deny: fs.write(docs/**)", doc, [docs("docs/y.md")], true],
+      ["deny: fs.write(docs/**)", doc, [docs("src/y.md"), docs("DOCS/y.md")], true],
+      ["deny: fs.write(docs/**)", doc, [docs("src/y.md")], false],
+      ["deny: process.exec(npm *)", runs("npm test"), [runs("npm ci")], true]
+    ]
+    for (const [rule, first, asks, settled] of rules) {
+      const answer = rule.startsWith("deny") ? "never" : "always"
+      const shown = asks.map(({ access }) => showAccess(access)).join(", ")
+      test(`"${rule}", given as an answer, ${settled ? "settles" : "leaves"} what waits for ${shown}`, (store) =>
+        Effect.gen(function*() {
+          const id = yield* file(store, request({ asks: [first] }))
+          const other = yield* file(store, request({ digest: "e".repeat(64), asks }))
+          yield* answerIt(store, id, answer, { answers: [answer], rules: [rule] })
+          const state = (yield* store.list).find((one) => one.id === other)?.state
+          assert.strictEqual(state, !settled ? "pending" : answer === "never" ? "rejected" : "approved")
+        }))
+    }
 
     test("session makes a rule of that session, never a denial, once and no make none", (store) =>
       Effect.gen(function*() {

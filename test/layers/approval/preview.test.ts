@@ -2,8 +2,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Schema } from "effect"
+import { McpSchema } from "effect/ai"
+import * as HumanGateElicit from "../../../src/programs/mcp/HumanGateElicit.ts"
 import { ApprovalStore } from "../../../src/services/approval/ApprovalStore.ts"
 import type { Access } from "../../../src/services/capability/Access.ts"
+import { questionText } from "../../support/questionText.ts"
 import type { Behaviour, FileWorld } from "../filesystem/fileWorld.ts"
 import { inWorld } from "../filesystem/fileWorld.ts"
 
@@ -29,9 +32,6 @@ const cases: ReadonlyArray<
   readonly [title: string, tool: string, parameters: Schema.JsonObject, shown: ReadonlyArray<string>]
 > = [
   ["an edit as a diff", "edit", { path: "a.txt", old: "two", new: "2" }, ["  | -two", "  | +2", "  |  one"]],
-  ["an edit that would fail", "edit", { path: "a.txt", old: "four", new: "2" }, [
-    "does not have the old text exactly once"
-  ]],
   ["a whole new content as a diff", "write", { path: "a.txt", content: "one\n2\nthree\n" }, ["  | -two", "  | +2"]],
   ["the same content", "write", { path: "a.txt", content: "one\ntwo\nthree\n" }, ["changes nothing: a.txt"]],
   ["a new file", "write", { path: "new.txt", content: "x" }, ["creates new.txt"]],
@@ -71,6 +71,77 @@ describe("the question about a built-in tool shows", () => {
           for (const line of text.trimEnd().split("\n")) assert.match(line, /^ {2}\| /)
         })))
   }
+
+  for (
+    const [tool, parameters] of [
+      ["write", { path: "README.md", content: "# Hello\n" }],
+      ["write", { path: "a.txt", content: "one\n2\nthree\n" }],
+      ["edit", { path: "a.txt", old: "two", new: "2" }],
+      ["delete", { path: "a.txt" }],
+      ["move", { from: "a.txt", to: "b.txt" }],
+      ["http.fetch", { url: "https://example.org/a?b=c", method: "DELETE" }],
+      ["shell.run", { command: "node --version" }],
+      ["shell.run", { command: "npm run build --if-present" }]
+    ] as const
+  ) {
+    // The diff of a file that is there has three lines of head, and the lines around the change.
+    const most = "path" in parameters && parameters.path === "a.txt" && tool !== "delete" ? 18 : 15
+    it.effect(`at most ${most} lines about a small call: ${tool} ${JSON.stringify(parameters)}`, () =>
+      inWorld(changes, (world) =>
+        Effect.gen(function*() {
+          world.put("a.txt", "one\ntwo\nthree\n")
+          yield* previewOf(world, tool, parameters)
+          const store = yield* ApprovalStore
+          const { approval, question } = yield* store.propose((yield* store.list).at(-1)?.id ?? "")
+          const { gate, question: asked } = yield* HumanGateElicit.make(yield* HumanGateElicit.makeSeals, "codex", {
+            nobody: undefined,
+            agent: undefined
+          })
+          const refused = yield* Effect.flip(gate.ask(question))
+          assert.isTrue(refused._tag === "HumanRequired" && refused.asked, refused.message)
+          const text = questionText(asked()?.inputRequests?.["agree"]?.params)
+          const rows = text.split("\n").reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / 80)), 0)
+          // Beside the description: the message's three lines, and what the number is for.
+          assert.isAtMost(rows, most + 5, text)
+          for (const { access } of approval.asks) assert.include(text, access)
+          assert.notInclude(text, "Built on")
+        }).pipe(Effect.provideService(McpSchema.McpRequestContext, {
+          clientId: 0,
+          protocolVersion: "2026-07-28",
+          clientCapabilities: new McpSchema.ClientCapabilities({ elicitation: { form: {} } }),
+          clientInfo: { name: "codex-mcp-client", version: "0.169.0" }
+        }))))
+  }
+
+  it.effect("that a command names a file with secrets", () =>
+    inWorld(changes, (world) =>
+      Effect.gen(function*() {
+        world.put(".env", "TOKEN=x")
+        yield* previewOf(world, "shell.run", { command: "cat .env" })
+        const [one] = yield* Effect.flatMap(ApprovalStore, ({ list }) => list)
+        assert.include(one?.details, "Look twice:\n! names .env: it may contain secrets")
+      })))
+
+  for (const old of ["four", "o", "one\ntwo\nfour", "Two", "\r\n"]) {
+    it.effect(`nothing of an edit that would fail: ${JSON.stringify(old)} is refused before it is asked about`, () =>
+      inWorld(changes, (world) =>
+        Effect.gen(function*() {
+          world.put("a.txt", "one\ntwo\nthree\n")
+          assert.strictEqual((yield* world.refused("edit", { path: "a.txt", old, new: "2" }))._tag, "EditUnclear")
+          assert.lengthOf(yield* Effect.flatMap(ApprovalStore, ({ list }) => list), 0)
+        })))
+  }
+
+  it.effect("an edit of a file that the caller may not read, whether or not it would fail", () => {
+    const denies = (access: Access) => access._tag === "Path" && access.capability === "fs.read"
+    return inWorld({ ...changes, denies }, (world) =>
+      Effect.gen(function*() {
+        world.put("a.txt", "one\ntwo\n")
+        const texts = yield* Effect.forEach(["two", "four"], (old) =>
+          previewOf(world, "edit", { path: "a.txt", old, new: "2" }))
+        assert.strictEqual(texts[0], texts[1])
+      }))
+  })
 
   for (const [tool, more] of [["edit", { old: "x", new: "y" }], ["write", { content: "y" }]] as const) {
     it.effect(`nothing of a file that the caller may not read: ${tool}`, () => {

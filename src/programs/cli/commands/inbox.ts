@@ -1,6 +1,7 @@
 // inbox and status: what waits for a person, and how things stand.
 import { Effect, Option } from "effect"
 import * as Argument from "effect/cli/Argument"
+import * as CliError from "effect/cli/CliError"
 import * as Command from "effect/cli/Command"
 import * as Flag from "effect/cli/Flag"
 import { exactText } from "../../../services/error/exactText.ts"
@@ -38,7 +39,7 @@ const waitingText = (one: InboxRequest, paint: Paint, width: number): string =>
       definitions([
         ["caller", safeLine(one.caller)],
         ["would touch", safeLine(one.touches.join(", "), 400)],
-        ["asked since it", safeLine(one.reasons.join("; "), 400)],
+        ["why it is asked", safeLine(one.reasons.join("; "), 400)],
         ["expires", clock(one.expires_at)],
         ...one.offers.map((offer) => ["rule offered", safeLine(offer, 400)] as const)
       ], width - 2).split("\n")
@@ -55,7 +56,7 @@ const helpText = (one: AskedHelp, paint: Paint, width: number): string =>
         ["caller", safeLine(one.caller)],
         ["at", clock(one.at)],
         ["says", safeLine(one.reason, 2_000)],
-        ...one.options.map((option) => ["option", safeLine(option, 200)] as const),
+        ...one.options.map((option, at) => [`option ${at + 1}`, safeLine(option, 200)] as const),
         ...(one.context === undefined ? [] : [["context", safeLine(one.context, 400)] as const])
       ], width - 2).split("\n")
     )
@@ -93,7 +94,7 @@ const inboxText = (found: Inbox, paint: Paint, width: number): string =>
     ...(found.waiting.length === 0 ? [] : [paint.dim("Answer one: kiwi approve ID, or kiwi reject ID")]),
     ...(found.help.length === 0 ? [] : [
       `${paint.bold("Asks for your help")}\n${found.help.map((one) => helpText(one, paint, width)).join("\n\n")}`,
-      paint.dim("Dealt with one: kiwi inbox --done ID")
+      paint.dim("Answer one: kiwi inbox --done ID --say TEXT (or an option's number)")
     ]),
     ...(found.refused.length === 0 ? [] : [
       `${paint.bold("Refused lately")}\n${refusedText(found, paint, width)}`
@@ -119,20 +120,34 @@ export const inboxCommand = Command.make("inbox", {
     Flag.withMetavar("ID"),
     Flag.withDescription("Take what a caller asked your help with off the list"),
     Flag.optional
+  ),
+  say: Flag.String("say").pipe(
+    Flag.withMetavar("TEXT"),
+    Flag.withDescription("With --done: what the caller is told: an option's number, or your own words"),
+    Flag.optional
   )
-}, ({ done }) =>
+}, ({ done, say }) =>
   Effect.gen(function*() {
     const output = yield* Output
     if (Option.isSome(done)) {
       const by = yield* caller
       // Typing the command is the answer.
-      yield* inProject(() => settleHelp(done.value, by)).pipe(withGate(true))
-      return yield* output.answer({ done: done.value }, (paint) => `${paint.green("done")} ${safeLine(done.value)}`)
+      const answer = yield* inProject(() => settleHelp(done.value, by, Option.getOrUndefined(say))).pipe(withGate(true))
+      return yield* output.answer(
+        { done: done.value, ...(answer === undefined ? {} : { answer }) },
+        (paint) =>
+          `${paint.green("done")} ${safeLine(done.value)}${answer === undefined ? "" : `: ${safeLine(answer, 400)}`}`
+      )
     }
     if (yield* showLive) return
     const found = yield* inProject(() => inbox)
     yield* output.answer(found, (paint) => inboxText(found, paint, output.width))
   })).pipe(
+    Command.validate(({ done, say }) =>
+      Option.isSome(say) && Option.isNone(done)
+        ? Effect.fail(new CliError.ValidationError({ message: "Give --done ID with --say" }))
+        : Effect.void
+    ),
     Command.withDescription(
       "What waits for you in this project: each call that a rule asks about, what it would touch, and the rule that an " +
         "answer can make. Calls that one answer settles are one. Below it, callers that are stuck or leave a decision to " +

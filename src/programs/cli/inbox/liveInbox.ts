@@ -5,6 +5,7 @@ import { ApprovalStore } from "../../../services/approval/ApprovalStore.ts"
 import type { Caller } from "../../../services/call/Caller.ts"
 import { toErrorObject } from "../../../services/error/KiwiError.ts"
 import type { KiwiError } from "../../../services/error/KiwiError.ts"
+import { safeLine } from "../../../services/error/safeText.ts"
 import type { HumanRequest } from "../../../services/trust/HumanAct.ts"
 import { asHuman } from "../../humanAct.ts"
 import { refusedClient, refusedLately, settleHelp, waits } from "../../inbox.ts"
@@ -38,9 +39,9 @@ const showHelp = ({ at, caller, context, options, reason }: AskedHelp): Shown =>
     `${caller} asks for your help (${at}):`,
     "",
     reason,
-    ...options.map((option) => `- ${option}`),
+    ...options.map((option, at) => `${at + 1} ${option}`),
     ...(context === undefined ? [] : ["", context])
-  ], [["d", "dealt with"]])
+  ], [...(options.length === 0 ? [] : [["1…", "that option"] as const]), ["d", "dealt with"]])
 
 const showRefused = ({ allow, at, code, denied_by, message, rule }: Refused): Shown =>
   showText([
@@ -211,6 +212,10 @@ export const liveInbox = Effect.fnUntraced(function*(
     }
     const refused = inbox.refused.find(({ call }) => call === chosen)
     if (key === "r" && refused !== undefined) yield* changeRule(refused)
+    const option = inbox.help.find(({ id }) => id === chosen)?.options[Number(key) - 1]
+    if (option !== undefined) {
+      yield* act(`Answered: ${safeLine(option, 200)}`, settleHelp(chosen, caller, key).pipe(withGate(true), atTerminal))
+    }
     if (key === "d") yield* act("Taken off the list", settleHelp(chosen, caller).pipe(withGate(true), atTerminal))
     return true
   })
