@@ -81,7 +81,7 @@ describe("help's signals", () => {
         caller
       )
       const [one] = yield* waiting
-      assert.deepInclude(answer, { status: "escalated", approval_id: one?.id, action: "awaiting_human_decision" })
+      assert.deepInclude(answer, { status: "escalated", approval_id: one?.id ?? "", action: "awaiting_human_decision" })
       assert.include(JSON.stringify(answer), `kiwi inbox --done ${one?.id} --say TEXT`)
       assert.deepInclude(one, { kind: "escalation", options: ["a", "b"], client: "tester" })
       const [asked, told] = yield* entries

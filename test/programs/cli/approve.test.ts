@@ -54,7 +54,6 @@ describe("kiwi run at a terminal", () => {
             const text of [
               "run tool edit",
               "Tool: project:tools/edit.yaml, version 1.0.0, signed by you",
-              "Isolation: standard",
               "fs.write(src/a.ts): changes files of this project (rule: default: changes ask)",
               `"path": "src/a.ts"`,
               "Would run:",

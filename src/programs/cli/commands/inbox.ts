@@ -33,7 +33,7 @@ const waitingText = (one: InboxRequest, paint: Paint, width: number): string =>
     `${paint.bold(one.id)}  ${safeLine(one.what)}${
       one.settles === undefined
         ? ""
-        : paint.dim(`, and ${plural(one.settles.length, "more")} that the same rule settles`)
+        : paint.dim(`, and ${one.settles.length} more that the same rule settles`)
     }`,
     indented(
       definitions([

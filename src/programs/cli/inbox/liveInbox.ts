@@ -39,9 +39,9 @@ const showHelp = ({ at, caller, context, options, reason }: AskedHelp): Shown =>
     `${caller} asks for your help (${at}):`,
     "",
     reason,
-    ...options.map((option, at) => `${at + 1} ${option}`),
+    ...options.map((option, index) => `${index + 1} ${option}`),
     ...(context === undefined ? [] : ["", context])
-  ], [...(options.length === 0 ? [] : [["1…", "that option"] as const]), ["d", "dealt with"]])
+  ], [...options.slice(0, 9).map((_, index) => [String(index + 1), "answer"] as const), ["d", "dealt with"]])
 
 const showRefused = ({ allow, at, code, denied_by, message, rule }: Refused): Shown =>
   showText([

@@ -41,6 +41,9 @@ export interface Shown {
 
 export const empty: Live = { rows: [], chosen: undefined, shown: undefined, top: 0, read: false, said: "" }
 
+/** In characters. */
+const touchesShown = 60
+
 /** The key of each answer, where the request can get it. */
 export const answerKeys: Readonly<Record<string, string>> = {
   o: "once",
@@ -51,10 +54,13 @@ export const answerKeys: Readonly<Record<string, string>> = {
 }
 
 const rowsFrom = ({ help, refused, waiting }: Inbox): ReadonlyArray<Row> => [
-  ...waiting.map(({ caller, id, settles = [], what }): Row => ({
+  ...waiting.map(({ caller, id, settles = [], touches, what }): Row => ({
     kind: "waiting",
     id,
-    line: `${id}  ${what}${settles.length === 0 ? "" : ` and ${settles.length} more`}  ${caller}`
+    // A row shows as much as fits: what the call would touch says more than the name of its tool.
+    line: `${id}  ${safeLine(touches.join(", "), touchesShown)}${
+      settles.length === 0 ? "" : ` and ${settles.length} more`
+    }  ${what}  ${caller}`
   })),
   ...help.map(({ caller, id, kind }): Row => ({
     kind: "help",

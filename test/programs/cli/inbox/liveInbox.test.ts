@@ -190,6 +190,41 @@ describe("kiwi inbox on a terminal", () => {
       }))
   }
 
+  for (const path of ["src/a.ts", "docs/deep/b.md", "a.txt"]) {
+    test(`each row says first what it would touch: ${path}`, [path], (inbox) =>
+      Effect.gen(function*() {
+        const { shown } = yield* inbox([])
+        assert.match(
+          shown,
+          new RegExp(`> [a-z0-9]{10} {2}fs\\.write\\(${path.replaceAll(".", "\\.")}\\) {2}run tool edit`)
+        )
+      }))
+  }
+
+  for (const [key, answer] of [["1", "drop it"], ["2", "keep it"], ["3", undefined], ["0", undefined]] as const) {
+    test(
+      `${key} answers a caller that leaves a decision: ${answer ?? "nothing"}`,
+      [],
+      (inbox, { use }) =>
+        Effect.gen(function*() {
+          yield* use(Effect.flatMap(Interventions, ({ file }) =>
+            file({
+              kind: "escalation",
+              reason: "Drop the table?",
+              options: ["drop it", "keep it"],
+              priority: "normal",
+              attempts: 0,
+              caller,
+              sessionId: undefined,
+              context: undefined
+            })))
+          yield* inbox([key])
+          const taken = yield* use(Effect.flatMap(Interventions, (one) => one.takeAnswer(caller, "Drop the table?")))
+          assert.strictEqual(taken?.answer, answer)
+        })
+    )
+  }
+
   test("escapes what the caller wrote, on every row", [], (inbox, _world, cli) =>
     Effect.gen(function*() {
       yield* cli(editOf("src/\u202etxt.a\u001b[2K\u0007\u009b2J\n> approved"))
