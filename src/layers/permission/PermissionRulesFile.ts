@@ -9,7 +9,7 @@ import { PermissionRules } from "../../services/permission/PermissionRules.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
-import { isSameState, isSettled, statOf } from "../files/believe.ts"
+import { makeControlPair, nowhere } from "../workspace/controlPair.ts"
 import { readUserControl } from "../workspace/userControl.ts"
 import {
   makeReadSource,
@@ -20,29 +20,6 @@ import {
   userRulesPath
 } from "./ruleSources.ts"
 
-/** In milliseconds: how long what the project's trust says is believed. */
-export const trustedFor = 1_000
-
-export const nowhere = {
-  issue: "it is a link that leads nowhere",
-  hint: "Make it a file that you can read, or remove it"
-}
-
-/** What was read, and the files' states before. */
-interface Known {
-  readonly sources: ReadonlyArray<RuleSource>
-  readonly user: BigIntStats | undefined
-  readonly project: BigIntStats | undefined
-  /** In milliseconds. */
-  readonly at: number
-}
-
-/** Whether the file is in the state in which it was read, and a change since would be seen. A link's target may change. */
-export const isUnchanged = (known: BigIntStats | undefined, now: BigIntStats | undefined, readAt: number): boolean =>
-  known === undefined || now === undefined
-    ? known === now
-    : isSameState(known, now) && isSettled(known, readAt) && !now.isSymbolicLink()
-
 export const make = Effect.gen(function*() {
   const home = yield* KiwiHome
   const { userHome, userSpace } = home
@@ -51,7 +28,6 @@ export const make = Effect.gen(function*() {
   const read = makeReadSource({ home: userHome })
   const userFile = join(userSpace, userRulesPath)
   const projectFile = Option.getOrUndefined(Option.map(project, ({ root }) => join(root, projectRulesPath)))
-  let known: Known | undefined
 
   const readUser = (stat: BigIntStats | undefined) =>
     Effect.suspend((): Effect.Effect<RuleSource | undefined> => {
@@ -61,25 +37,14 @@ export const make = Effect.gen(function*() {
       return Effect.succeed(stat === undefined ? undefined : unreadable(userRulesFile, nowhere))
     })
 
-  const load = Effect.fnUntraced(
-    function*(at: number, userStat: BigIntStats | undefined, projectStat: BigIntStats | undefined) {
-      const user = yield* readUser(userStat)
+  const current = makeControlPair(
+    { user: userFile, project: projectFile },
+    Effect.fnUntraced(function*(stat) {
+      const user = yield* readUser(stat)
       const ofProject = projectFile === undefined ? [] : yield* readProjectRules(trust, read)
-      const sources = user === undefined ? ofProject : [user, ...ofProject]
-      known = { sources, user: userStat, project: projectStat, at }
-      return sources
-    }
+      return user === undefined ? ofProject : [user, ...ofProject]
+    })
   )
-
-  const current = Effect.clockWith((clock) => {
-    const now = clock.currentTimeMillisUnsafe()
-    const user = statOf(userFile)
-    const ofProject = projectFile === undefined ? undefined : statOf(projectFile)
-    return known !== undefined && now >= known.at && now - known.at < trustedFor &&
-        isUnchanged(known.user, user, known.at) && isUnchanged(known.project, ofProject, known.at)
-      ? Effect.succeed(known.sources)
-      : load(now, user, ofProject)
-  })
 
   return PermissionRules.of({ current })
 })

@@ -7,6 +7,7 @@ import { RuleIndex } from "../../services/permission/rule/RuleIndex.ts"
 import type { RuleContext } from "../../services/permission/rule/ruleSubject.ts"
 import type { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { type ControlInvalid, sentenceOf } from "../../services/workspace/controlYaml.ts"
+import { makeLastTexts } from "../workspace/controlPair.ts"
 
 export const projectRulesPath = ".ai/config/permissions.yaml"
 export const userRulesPath = "config/permissions.yaml"
@@ -30,7 +31,7 @@ export const unreadable = (
 ): RuleSource => unusable(file, 1, issue, hint)
 
 export const makeReadSource = (context: RuleContext) => {
-  const last = new Map<string, { readonly bytes: Uint8Array; readonly source: RuleSource }>()
+  const once = makeLastTexts<RuleSource>()
 
   const sourceOf = (
     file: string,
@@ -53,14 +54,13 @@ export const makeReadSource = (context: RuleContext) => {
     }
   }
 
-  /** `narrow`: its rules that allow do not count. The last text of each slot is not parsed again. */
-  return Effect.fnUntraced(function*(slot: string, bytes: Uint8Array, file: string, narrow: boolean) {
-    const known = last.get(slot)
-    if (known !== undefined && Buffer.compare(known.bytes, bytes) === 0) return known.source
-    const source = sourceOf(file, narrow, yield* Effect.result(parseRuleFile(bytes, context)))
-    last.set(slot, { bytes, source })
-    return source
-  })
+  /** `narrow`: its rules that allow do not count. */
+  return (slot: string, bytes: Uint8Array, file: string, narrow: boolean) =>
+    once(
+      slot,
+      bytes,
+      Effect.map(Effect.result(parseRuleFile(bytes, context)), (parsed) => sourceOf(file, narrow, parsed))
+    )
 }
 
 /** The project's file: as it was accepted, or what it narrows. */

@@ -11,7 +11,9 @@ export const make = Effect.fnUntraced(function*(user: string | undefined) {
   const read = makeReadTexts({ home: userHome })
   return Profiles.of({
     current: Effect.gen(function*() {
-      const own = user === undefined ? [] : [yield* read(new TextEncoder().encode(user), userProfilesFile, false)]
+      const own = user === undefined
+        ? []
+        : [yield* read("user", new TextEncoder().encode(user), userProfilesFile, false)]
       return profilesOf([...own, ...yield* readProjectProfiles(trust, read)])
     })
   })

@@ -1,10 +1,10 @@
 // The profile of a caller, and finding items for one: what a profile does not list is refused in the same words as what
 // does not exist.
-import { Effect } from "effect"
+import { Context, Effect } from "effect"
 import type { Caller } from "../../../services/call/Caller.ts"
 import { safeLine } from "../../../services/error/safeText.ts"
 import { showLocation } from "../../../services/item/Item.ts"
-import { ItemAmbiguous } from "../../../services/item/ItemErrors.ts"
+import { ItemAmbiguous, type ItemNotFound } from "../../../services/item/ItemErrors.ts"
 import { qualifiedId } from "../../../services/item/ItemPath.ts"
 import type { FoundItem, ItemQuery } from "../../../services/item/ItemStore.ts"
 import { ItemStore } from "../../../services/item/ItemStore.ts"
@@ -28,15 +28,16 @@ const unusable = (profile: string, reason: string) =>
     hint: `kiwi profile show ${profile}`
   })
 
+const profileOf = Effect.fnUntraced(function*({ current }: Profiles["Service"], name: string) {
+  const profiles = yield* Effect.mapError(current, ({ message }) => unusable(name, message))
+  return profiles.get(name) ?? (yield* unusable(name, "no file has it any more"))
+})
+
 /** The caller's profile; undefined if it has none. Without one that can be used, everything is refused. */
 export const makeProfileOf = Effect.map(
   Profiles,
-  ({ current }) =>
-    Effect.fnUntraced(function*({ profile: name }: Caller) {
-      if (name === undefined) return undefined
-      const profiles = yield* Effect.mapError(current, ({ message }) => unusable(name, message))
-      return profiles.get(name) ?? (yield* unusable(name, "no file has it any more"))
-    })
+  (profiles) => ({ profile }: Caller): Effect.Effect<Profile | undefined, PermissionDenied> =>
+    profile === undefined ? Effect.undefined : profileOf(profiles, profile)
 )
 
 /** The highest item that the profile lists: one that it does not list hides none that it does. */
@@ -47,42 +48,49 @@ const listedOf = (profile: Profile, { hides, location }: FoundItem, tier: ItemQu
   return lower === undefined ? undefined : { location: lower, hides: hides.slice(at + 1) }
 }
 
+const among = Effect.fnUntraced(function*(store: ItemStore["Service"], profile: Profile, query: ItemQuery) {
+  const refused = notInProfile(profile.name, query.id)
+  const found = yield* store.find(query).pipe(
+    Effect.catchTags({
+      ItemNotFound: () => Effect.fail(refused),
+      ItemAmbiguous: Effect.fnUntraced(function*() {
+        const all = yield* store.list({ type: query.type, tier: query.tier })
+        const named = all.filter((one) =>
+          (one.id === query.id || qualifiedId(one) === query.id) && isListed(profile, one)
+        )
+        const [first] = named
+        if (first === undefined) return yield* refused
+        const isOne = named.every((one) => one.type === first.type && qualifiedId(one) === qualifiedId(first))
+        return isOne
+          ? yield* store.find({ id: qualifiedId(first), type: first.type, tier: first.tier })
+          : yield* new ItemAmbiguous({ id: query.id, candidates: named.map(showLocation) })
+      })
+    }),
+    // Looking once more can find no more, and what it names may not be in the profile.
+    Effect.catchTag("ItemNotFound", () => Effect.fail(refused))
+  )
+  return listedOf(profile, found, query.tier) ?? (yield* refused)
+})
+
+const findAs = (
+  store: ItemStore["Service"],
+  profiles: Profiles["Service"],
+  { profile: name }: Caller,
+  query: ItemQuery
+): Effect.Effect<FoundItem, Effect.Error<ReturnType<typeof among>> | ItemNotFound> =>
+  name === undefined
+    ? store.find(query)
+    : Effect.flatMap(profileOf(profiles, name), (profile) => among(store, profile, query))
+
 /** Finds as `ItemStore.find` does, among the items that the caller's profile lists. */
 export const makeFindListed = Effect.gen(function*() {
   const store = yield* ItemStore
-  const profileOf = yield* makeProfileOf
-
-  const among = Effect.fnUntraced(function*(profile: Profile, query: ItemQuery) {
-    const refused = notInProfile(profile.name, query.id)
-    const found = yield* store.find(query).pipe(
-      Effect.catchTags({
-        ItemNotFound: () => Effect.fail(refused),
-        ItemAmbiguous: Effect.fnUntraced(function*() {
-          const all = yield* store.list({ type: query.type, tier: query.tier })
-          const named = all.filter((one) =>
-            (one.id === query.id || qualifiedId(one) === query.id) && isListed(profile, one)
-          )
-          const [first] = named
-          if (first === undefined) return yield* refused
-          const isOne = named.every((one) => one.type === first.type && qualifiedId(one) === qualifiedId(first))
-          return isOne
-            ? yield* store.find({ id: qualifiedId(first), type: first.type, tier: first.tier })
-            : yield* new ItemAmbiguous({ id: query.id, candidates: named.map(showLocation) })
-        })
-      }),
-      // Looking once more can find no more, and what it names may not be in the profile.
-      Effect.catchTag("ItemNotFound", () => Effect.fail(refused))
-    )
-    return listedOf(profile, found, query.tier) ?? (yield* refused)
-  })
-
-  return Effect.fnUntraced(function*(caller: Caller, query: ItemQuery) {
-    const profile = yield* profileOf(caller)
-    return profile === undefined ? yield* store.find(query) : yield* among(profile, query)
-  })
+  const profiles = yield* Profiles
+  return (caller: Caller, query: ItemQuery) => findAs(store, profiles, caller, query)
 })
 
 /** The same for one item. */
-export const findListed = Effect.fnUntraced(function*(caller: Caller, query: ItemQuery) {
-  return yield* (yield* makeFindListed)(caller, query)
-})
+export const findListed = (caller: Caller, query: ItemQuery) =>
+  Effect.contextWith((services: Context.Context<ItemStore | Profiles>) =>
+    findAs(Context.get(services, ItemStore), Context.get(services, Profiles), caller, query)
+  )

@@ -7,6 +7,7 @@ import { RuleIndex } from "../../../services/permission/rule/RuleIndex.ts"
 import type { RuleContext } from "../../../services/permission/rule/ruleSubject.ts"
 import type { ProjectTrust } from "../../../services/trust/ProjectTrust.ts"
 import { type ControlInvalid, sentenceOf } from "../../../services/workspace/controlYaml.ts"
+import { makeLastTexts } from "../../workspace/controlPair.ts"
 
 export const userProfilesPath = "config/profiles.yaml"
 export const projectProfilesPath = `.ai/${userProfilesPath}`
@@ -41,12 +42,19 @@ const textOf = (file: string, narrows: boolean, { entry, line, rules }: WrittenP
   }
 }
 
-export const makeReadTexts = (context: RuleContext) =>
+export const makeReadTexts = (context: RuleContext) => {
+  const once = makeLastTexts<ProfileTexts>()
   /** `narrows`: what it allows does not count. */
-  Effect.fnUntraced(function*(bytes: Uint8Array, file: string, narrows: boolean) {
-    const written = yield* Effect.mapError(parseProfileFile(bytes, context), (error) => invalid(file, narrows, error))
-    return new Map(Array.from(written, ([name, one]) => [name, textOf(file, narrows, one)])) satisfies ProfileTexts
-  })
+  return (slot: string, bytes: Uint8Array, file: string, narrows: boolean) =>
+    once(
+      slot,
+      bytes,
+      Effect.mapBoth(parseProfileFile(bytes, context), {
+        onFailure: (error) => invalid(file, narrows, error),
+        onSuccess: (written) => new Map(Array.from(written, ([name, one]) => [name, textOf(file, narrows, one)]))
+      })
+    )
+}
 
 /** The project's file: as it was accepted, or what it narrows. */
 export const readProjectProfiles = Effect.fnUntraced(function*(
@@ -54,13 +62,16 @@ export const readProjectProfiles = Effect.fnUntraced(function*(
   read: ReturnType<typeof makeReadTexts>
 ) {
   const accepted = yield* trust.readControl(projectProfilesPath)
-  if (accepted !== undefined) return [yield* read(accepted, projectProfilesFile, false)]
+  if (accepted !== undefined) return [yield* read("project", accepted, projectProfilesFile, false)]
   const narrowing = yield* Effect.result(trust.readNarrowing(projectProfilesPath))
   if (Result.isFailure(narrowing)) {
     const issue = narrowing.failure.reason
     return yield* new ProfilesInvalid({ file: projectProfilesFile, line: 1, column: 1, issue })
   }
-  return yield* Effect.forEach(narrowing.success, (text) => read(text, projectProfilesFile, true))
+  return yield* Effect.forEach(
+    narrowing.success,
+    (text, index) => read(`narrowing ${index}`, text, projectProfilesFile, true)
+  )
 })
 
 /** The profiles of all texts, by name. */
