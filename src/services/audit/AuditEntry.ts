@@ -88,25 +88,22 @@ export const AuditRequest = Schema.Struct({
 
 /** An access that a rule can name. */
 export const AuditTouched = Schema.Union([
-  Schema.Struct({
-    _tag: Schema.Literal("Path"),
+  Schema.TaggedStruct("Path", {
     capability: Schema.Literals(["fs.read", "fs.write", "fs.delete"]),
     path: Schema.String,
     below: Schema.optionalKey(Schema.Literal(true))
   }),
-  Schema.Struct({
-    _tag: Schema.Literal("Command"),
+  Schema.TaggedStruct("Command", {
     capability: Schema.Literal("process.exec"),
     words: Schema.Array(Schema.String),
     text: Schema.String
   }),
-  Schema.Struct({
-    _tag: Schema.Literal("Host"),
+  Schema.TaggedStruct("Host", {
     capability: Schema.Literal("net.http"),
     host: Schema.String,
     port: Schema.Int
   }),
-  Schema.Struct({ _tag: Schema.Literal("Secret"), capability: Schema.Literal("secret.use"), name: Schema.String })
+  Schema.TaggedStruct("Secret", { capability: Schema.Literal("secret.use"), name: Schema.String })
 ])
 
 /** What a person was asked about, or would have been. Names only, after redaction. */
