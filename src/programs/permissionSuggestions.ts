@@ -86,7 +86,9 @@ const readAsked = Effect.fnUntraced(function*(days: number) {
       if (!refusedIds.has(id)) refused.push(call)
       refusedIds.add(id)
     } else if (asked.length > 0 && isAnswered(entry)) approved.push(call)
-    else if (entry.operation === undefined && entry.outcome === "denied" && error !== undefined) denied.push(unsuggested(call, error.message))
+    else if (entry.operation === undefined && entry.outcome === "denied" && error !== undefined) {
+      denied.push(unsuggested(call, error.message))
+    }
   }
   yield* Stream.runForEach(audit.stream({ since }), ({ entry }) => Effect.sync(() => take(entry)))
   return { approved, refused, denied }

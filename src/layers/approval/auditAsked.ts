@@ -1,5 +1,6 @@
 // What a person was asked about, for the audit: `kiwi permissions suggest` makes rules of it.
-import type { AuditAsked } from "../../services/audit/AuditEntry.ts"
+import type { AuditAsked, AuditTouched } from "../../services/audit/AuditEntry.ts"
+import type { Access } from "../../services/capability/Access.ts"
 import { showAccess } from "../../services/capability/Access.ts"
 import type { Ask, SettledAsk } from "../../services/permission/PermissionGate.ts"
 
@@ -7,12 +8,31 @@ import type { Ask, SettledAsk } from "../../services/permission/PermissionGate.t
 const longest = 1_000
 const most = 50
 
+const touchedOf = (access: Access): typeof AuditTouched.Type | undefined => {
+  switch (access._tag) {
+    case "Path": {
+      const { _tag, below, capability, path } = access
+      return { _tag, capability, path, ...(below === undefined ? {} : { below }) }
+    }
+    case "Command": {
+      const { _tag, capability, text, words } = access
+      return words === undefined ? undefined : { _tag, capability, words, text }
+    }
+    case "Host":
+      return { _tag: access._tag, capability: access.capability, host: access.host, port: access.port }
+    case "Secret":
+      return { _tag: access._tag, capability: access.capability, name: access.name }
+    default:
+      return undefined
+  }
+}
+
 const auditedAsk = ({ access, answer, rule }: Ask & Partial<SettledAsk>): typeof AuditAsked.Type => {
   const shown = showAccess(access)
-  const words = access._tag === "Command" && shown.length <= longest ? access.words : undefined
+  const touches = shown.length <= longest ? touchedOf(access) : undefined
   return {
     access: shown.slice(0, longest).toWellFormed(),
-    ...(words === undefined ? {} : { words }),
+    ...(touches === undefined ? {} : { touches }),
     rule,
     ...(answer === undefined ? {} : { answer })
   }

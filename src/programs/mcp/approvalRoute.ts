@@ -71,5 +71,5 @@ export const makeAnswer = (project: ProjectKey) =>
   Effect.map(
     Projects,
     (projects) => (id: string, client: string, text: string): Effect.Effect<RouteAnswer> =>
-      Effect.catch(projects.use(project)(answerOverHttp(id, client, text)), unavailable)
+      projects.use(project)(answerOverHttp(id, client, text)).pipe(Effect.catch(unavailable))
   )

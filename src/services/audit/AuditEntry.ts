@@ -86,12 +86,32 @@ export const AuditRequest = Schema.Struct({
   dry_run: Schema.optionalKey(Schema.Boolean)
 })
 
+/** An access that a rule can name. */
+export const AuditTouched = Schema.Union([
+  Schema.TaggedStruct("Path", {
+    capability: Schema.Literals(["fs.read", "fs.write", "fs.delete"]),
+    path: Schema.String,
+    below: Schema.optionalKey(Schema.Literal(true))
+  }),
+  Schema.TaggedStruct("Command", {
+    capability: Schema.Literal("process.exec"),
+    words: Schema.Array(Schema.String),
+    text: Schema.String
+  }),
+  Schema.TaggedStruct("Host", {
+    capability: Schema.Literal("net.http"),
+    host: Schema.String,
+    port: Schema.Int
+  }),
+  Schema.TaggedStruct("Secret", { capability: Schema.Literal("secret.use"), name: Schema.String })
+])
+
 /** What a person was asked about, or would have been. Names only, after redaction. */
 export const AuditAsked = Schema.Struct({
   /** "fs.write(src/a.ts)" */
   access: Schema.String,
-  /** Of a command that could be taken apart: its program and arguments. */
-  words: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** The same, for rules. Absent if it is long, or a command that could not be taken apart. */
+  touches: Schema.optionalKey(AuditTouched),
   /** The rule that asks. */
   rule: Schema.String,
   /** The remembered answer that settled it. Absent: it was a question of this call. */

@@ -42,43 +42,21 @@ export interface Suggestions {
 /** From so many different accesses on, one rule stands for them. */
 const several = 3
 
-/** The access that an entry tells of. Undefined if no rule is about it. */
-const accessOf = ({ access, words }: typeof AuditAsked.Type): Access | undefined => {
-  const [, name = "", inner = ""] = /^([a-z.]+)\((.*)\)$/su.exec(access) ?? []
-  switch (name) {
-    case "fs.read":
-    case "fs.write":
-    case "fs.delete":
-      return { _tag: "Path", capability: name, path: inner }
-    case "process.exec":
-      return { _tag: "Command", capability: name, words, text: inner }
-    case "net.http": {
-      const colon = inner.lastIndexOf(":")
-      const port = Number(inner.slice(colon + 1))
-      return Number.isInteger(port) ? { _tag: "Host", capability: name, host: inner.slice(0, colon), port } : undefined
-    }
-    case "secret.use":
-      return { _tag: "Secret", capability: name, name: inner }
-    default:
-      return undefined
-  }
-}
-
 /** An access, and a rule that allows exactly it. */
 interface Candidate {
   readonly access: Access
   readonly entry: RuleEntry
 }
 
-const isRedacted = ({ access, words = [] }: typeof AuditAsked.Type): boolean =>
-  [access, ...words].some((text) => text.includes(mark))
+/** Whether a secret was removed from it: what it touches is then not known. */
+const isRedacted = (asked: typeof AuditAsked.Type): boolean => JSON.stringify(asked).includes(mark)
 
 /** A rule that allows one access to one caller, or why there is none. */
 const candidateOf = (
   asked: typeof AuditAsked.Type,
   { client, digest }: AskedCall
 ): Result.Result<Candidate, string> => {
-  const access = isRedacted(asked) ? undefined : accessOf(asked)
+  const access = isRedacted(asked) ? undefined : asked.touches
   const allow = access === undefined ? undefined : ruleFor(access)
   if (access === undefined || allow === undefined) return Result.fail("no rule can name what it touches")
   if (isWild(client)) return Result.fail("no rule can name its caller")
@@ -120,7 +98,7 @@ const parsed = (entries: ReadonlyArray<RuleEntry>): ReadonlyArray<Rule> =>
 
 /** Whether the rules allow everything that the call asked about. */
 const areAllowed = (rules: ReadonlyArray<Rule>, call: AskedCall, root: string): boolean => {
-  const accesses = call.asked.map(accessOf)
+  const accesses = call.asked.map(({ touches }) => touches)
   const known = accesses.filter((access) => access !== undefined)
   const query = queryOf(call, known, root)
   return accesses.every((access) =>
@@ -246,7 +224,7 @@ export const suggestRules = (
       drop(isPart, "its rule would allow what was refused")
     }
     const byKey = new Map(kept.flatMap(({ candidates }) => candidates.map((one) => [keyOf(one.entry), one] as const)))
-    const accesses = refusedHere.flatMap(({ asked }) => asked.flatMap((one) => accessOf(one) ?? []))
+    const accesses = refusedHere.flatMap(({ asked }) => asked.flatMap(({ touches }) => touches ?? []))
     rules.push(...merge([...byKey.values()], client, { accesses, never: denies }))
   }
   return { rules, left }

@@ -6,17 +6,13 @@ import { PermissionGate } from "../../../src/services/permission/PermissionGate.
 import type { RememberedRule } from "../../../src/services/permission/RememberedRules.ts"
 import { parseRuleLine } from "../../../src/services/permission/rule/Rule.ts"
 import { type AskedCall, suggestRules } from "../../../src/services/permission/suggestRules.ts"
-import { decideIn, layerGate, runOf, someCaller } from "../../support/permissionWorld.ts"
+import { accessOf, decideIn, layerGate, runOf, someCaller } from "../../support/permissionWorld.ts"
 
 const callOf = (access: ReadonlyArray<string>, more: Partial<AskedCall> = {}): AskedCall => ({
   item: "filesystem.write",
   client: "dev",
   at: "2026-11-23T00:00:00.000Z",
-  asked: access.map((one) => ({
-    access: one,
-    rule: "project-changes",
-    ...(one.startsWith("process.exec(") ? { words: one.slice("process.exec(".length, -1).split(" ") } : {})
-  })),
+  asked: auditAsked(access.map((one) => ({ access: accessOf(one), rule: "project-changes", reason: "" })), []) ?? [],
   ...more
 })
 
@@ -61,12 +57,25 @@ describe("a suggestion", () => {
     ] as const
   ) {
     it(`is ${isOwn ? "not made, and said why," : "made"} where ${rule} asks`, () => {
-      const call = callOf([], { asked: [{ access: "fs.write(src/a.ts)", rule }] })
+      const [asked] = callOf(["fs.write(src/a.ts)"]).asked
+      const call = callOf([], { asked: [{ ...asked!, rule }] })
       const { left, rules } = suggest([call])
       assert.deepStrictEqual([rules.length, left.length], isOwn ? [0, 1] : [1, 0])
       if (isOwn) assert.include(left[0]?.why, rule)
     })
   }
+
+  it("is made of the access, and not of the text for a person", () => {
+    const [asked] = callOf(["fs.write(src/a.ts)"]).asked
+    for (const access of ["fs.write(infra/x)", "fs.delete(src/a.ts)", "fs.write(src/a.ts", "process.exec(rm x)", ""]) {
+      const { rules } = suggest([callOf([], { asked: [{ ...asked!, access }] })])
+      assert.deepStrictEqual(rules, [{ allow: "fs.write(src/a.ts)", caller: "dev" }], access)
+    }
+    const { left, rules } = suggest([
+      callOf([], { asked: [{ access: "fs.write(src/a.ts)", rule: "project-changes" }] })
+    ])
+    assert.deepStrictEqual([rules.length, left.length], [0, 1])
+  })
 
   it("becomes the innermost folder of three files, and no other", () => {
     const files = ["src/a/1", "src/a/2", "src/a/3", "src/b/1", "README.md", "docs/x"].map((path) => `fs.write(${path})`)
@@ -153,7 +162,7 @@ describe("a suggestion", () => {
       ["its command is opaque", { asked: [{ access: "process.exec(a $(b))", rule: "commands" }] }],
       ["its path has a wildcard", { asked: [{ access: "fs.write(a*b)", rule: "project-changes" }] }],
       ["something of it is redacted", {
-        asked: [{ access: "process.exec(x ‹redacted›)", words: ["x", "‹redacted›"], rule: "commands" }]
+        asked: auditAsked([{ access: accessOf("process.exec(x ‹redacted›)"), rule: "commands", reason: "" }], []) ?? []
       }],
       ["it was cut", { asked: [{ access: `fs.write(${"x".repeat(900)}`, rule: "project-changes" }] }],
       ["its caller's name is a pattern", { client: "ci*" }],
@@ -261,8 +270,8 @@ describe("for every set of answers", () => {
         for (const [, access] of refused) assert.notStrictEqual(yield* outcome(access), "allow", access.join())
         for (const access of denied) assert.strictEqual(yield* outcome(access), "deny", access.join())
         for (const { call, why } of left) {
-          const isAsked = call.asked.some(({ rule, words, access }) =>
-            rule.includes("permissions.yaml") || (access.startsWith("process.exec") && words === undefined)
+          const isAsked = call.asked.some(({ rule, touches, access }) =>
+            rule.includes("permissions.yaml") || (access.startsWith("process.exec") && touches === undefined)
           )
           assert.isTrue(isAsked || why.includes("refused") || why.includes("rule"), why)
         }

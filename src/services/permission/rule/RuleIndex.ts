@@ -112,8 +112,9 @@ export class RuleIndex {
     const keys = ["*"]
     switch (access._tag) {
       case "Tool":
-        keys.push("T*")
-        if (item !== undefined) keys.push(`T:${item.id}`, `T:${item.name}`)
+        // The access of a server's tool has the server's name, which a rule need not have.
+        keys.push(`T:${item?.id ?? access.id}`, "T*")
+        if (item !== undefined) keys.push(`T:${item.name}`)
         break
       case "Plain":
         keys.push(`K:${access.capability}`, "K*")
