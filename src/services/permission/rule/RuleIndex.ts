@@ -29,7 +29,7 @@ const programName = (word: string): string => word.slice(word.lastIndexOf("/") +
 
 const named = (letter: string, name: string): string => isWild(name) ? `${letter}*` : `${letter}:${name}`
 
-/** A rule that restricts is also found by the deletion of a folder around what it is about. */
+/** A rule that restricts is also found by an access to all of a folder around what it is about. */
 const keysOfPath = (pattern: PathPattern, outcome: Outcome): ReadonlyArray<string> => {
   const letter = pattern.absolute ? "A" : "P"
   const prefix = literalPrefix(pattern)
@@ -66,7 +66,7 @@ const keysOfRule = (rule: Rule): ReadonlyArray<string> => {
 }
 
 /** "", "src", "src/lib", … */
-const pushFolders = (keys: Array<string>, letter: string, { capability, path }: PathAccess): void => {
+const pushFolders = (keys: Array<string>, letter: string, { below, capability, path }: PathAccess): void => {
   const segments = segmentsOf(path).map(foldName)
   let key = `${letter}:`
   keys.push(key)
@@ -74,7 +74,7 @@ const pushFolders = (keys: Array<string>, letter: string, { capability, path }: 
     key += index === 0 ? segment : `/${segment}`
     keys.push(key)
   }
-  if (capability === "fs.delete") keys.push(`${letter}-:${segments.join("/")}`)
+  if (capability === "fs.delete" || below === true) keys.push(`${letter}-:${segments.join("/")}`)
 }
 
 const words = (texts: ReadonlyArray<string>): ReadonlySet<string> =>
