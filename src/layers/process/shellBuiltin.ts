@@ -120,6 +120,10 @@ const accessesOf = Effect.fnUntraced(function*(start: string, command: SimpleCom
   }
 })
 
+/** Exactly this word, for the shell; `shellWord` writes a word for a person, without what a terminal would not show. */
+const quoted = (word: string): string =>
+  /^[\w@%+:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+
 type Accesses = Effect.Success<ReturnType<typeof accessesOf>>
 
 const isWrite = (access: Access) => access._tag === "Path" && access.capability !== "fs.read"
@@ -145,7 +149,7 @@ const whatIsKnown = (commands: ReadonlyArray<Accesses>, hasOpaque: boolean): Rea
 const accesses = Effect.fnUntraced(function*({ command, cwd }: Command, tool: string) {
   const start = yield* startFolder(cwd)
   // A list is judged as what a shell would start for it: what it starts by its arguments counts too.
-  const line = typeof command === "string" ? command : command.map(shellWord).join(" ")
+  const line = typeof command === "string" ? command : command.map(quoted).join(" ")
   const read = readCommand(line, shell.kind)
   const commands = yield* Effect.forEach(read.commands, (one) => accessesOf(start ?? ".", one))
   const known = whatIsKnown(commands, read.opaque.length > 0)

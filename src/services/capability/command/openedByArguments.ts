@@ -189,9 +189,8 @@ const programs: ReadonlyMap<string, ReadArguments> = new Map<string, ReadArgumen
   ["realpath", ofPaths("names", { flags: none })],
   ["rg", readRipgrep],
   ["sed", readSed],
-  ["seq", ofNone({ flags: none }, 3, /^\d+$/)],
+  ["seq", ofNone({ flags: none }, 3, /^\d{1,5}$/)],
   ["sha256sum", ofPaths("content", { flags: none })],
-  ["sleep", ofNone({ flags: none }, 1, /^\d+(?:\.\d+)?[smh]?$/)],
   [
     "sort",
     ofPaths("content", {

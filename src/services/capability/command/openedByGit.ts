@@ -5,7 +5,7 @@ import type { ArgumentPath, ReadArguments } from "./ArgumentPath.ts"
 /** No absolute path and no `..` as a name: git compares files outside the repository that it is given. No `:` either. */
 const operand = /^(?!-)(?!\/)(?!(?:.*\/)?\.\.(?:\/|$))[^:]+$/s
 
-const format = /^--(?:format|pretty)=(?!.*%G)[^]*$/
+const format = /^--(?:format|pretty)=(?![^]*%[-+ ]?G)[^]*$/
 
 const shared = [
   /^--(?:stat|shortstat|numstat|summary|name-only|name-status|no-color|no-ext-diff|no-textconv|word-diff|minimal|patience|histogram)$/,
