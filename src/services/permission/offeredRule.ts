@@ -16,7 +16,8 @@ const inList = (scope: string): string => /[,"]|^\s|\s$/.test(scope) ? JSON.stri
 export const ruleFor = (access: Access, confined = false): string | undefined => {
   switch (access._tag) {
     case "Path": {
-      const pattern = access.path === "." ? "**" : asPattern(access.path)
+      const path = access.path === "." ? "**" : asPattern(access.path)
+      const pattern = path === undefined || path === "**" || access.below !== true ? path : `${path}/**`
       return pattern === undefined ? undefined : `${access.capability}(${inList(pattern)})`
     }
     case "Command": {

@@ -92,13 +92,15 @@ export const isAround = (path: string, root: string): boolean => path === "/" ||
 
 const matchesPath = (
   pattern: PathPattern,
-  { capability, path }: PathAccess,
+  { below, capability, path }: PathAccess,
   root: string,
   allows: boolean
 ): boolean => {
   if (!pattern.absolute && path.startsWith("/")) return false
   const segments = segmentsOf(pattern.absolute ? absoluteOf(path, root) : path)
   if (allows) {
+    // `src` is the folder alone, `src/**` everything in it, too.
+    if (below === true && pattern.segments.at(-1) !== "**") return false
     return matchesSegments(pattern.segments, segments) && (guardedRead(path) === undefined || namesGuarded(pattern))
   }
   const folded = segments.map(foldName)
