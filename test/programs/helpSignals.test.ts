@@ -37,7 +37,7 @@ describe("help's signals", () => {
 
   const ask = (reason: string, by = caller) =>
     signalHelp({ action: "escalate", reason, options: ["Postgres", "SQLite"] }, by)
-  const answer = (said?: string) =>
+  const sayIt = (said?: string) =>
     Effect.gen(function*() {
       const [one] = yield* waiting
       return yield* settleHelp(one?.id ?? "", caller, said)
@@ -54,7 +54,7 @@ describe("help's signals", () => {
       it.effect(`escalate: "${said}" is told once, to "${reason}" in session ${by.session}, as "${told}"`, () =>
         Effect.gen(function*() {
           yield* ask("Which?")
-          assert.strictEqual(yield* answer(said), told)
+          assert.strictEqual(yield* sayIt(said), told)
           assert.deepStrictEqual(yield* waiting, [])
           assert.deepInclude(yield* ask("Another?", { ...caller, client: "eve" }), { status: "escalated" })
           assert.deepInclude(yield* ask(reason, by), { status: "answered", answer: told })
@@ -70,7 +70,7 @@ describe("help's signals", () => {
       assert.deepInclude(yield* ask(""), { status: "not_escalated" })
       assert.deepInclude(yield* ask("  "), { status: "not_escalated" })
       assert.lengthOf(yield* waiting, 1)
-      yield* answer()
+      yield* sayIt()
       assert.deepInclude(yield* ask("Which?"), { status: "escalated" })
     }).pipe(Effect.provide(kernel())))
 

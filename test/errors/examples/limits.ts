@@ -68,8 +68,8 @@ export const examples: Examples = {
     when: "A caller leaves a twenty-first decision to a person who has not looked yet",
     produce: failing({}, "trusted", () =>
       Effect.forEach(
-        Array.from({ length: 21 }),
-        () => signalHelp({ action: "escalate", reason: "Which of the two?" }, caller)
+        Array.from({ length: 21 }, (_, at) => at),
+        (at) => signalHelp({ action: "escalate", reason: `Which of the two? (${at})` }, caller)
       ))
   },
   InterventionsUnavailable: {

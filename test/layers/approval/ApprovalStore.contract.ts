@@ -315,7 +315,7 @@ export const contract = (
     const docs = (path: string): Ask => writes(path, "allow: fs.write(docs/**)")
     const doc = docs("docs/x.md")
     type Case = readonly [rule: string, first: Ask, other: ReadonlyArray<Ask>, settled: boolean]
-    const rules: ReadonlyArray<Case> = [
+    const changedRules: ReadonlyArray<Case> = [
       ["allow: fs.write(docs/**)", writes("docs/x.md", "allow: fs.write(docs/x.md)"), [
         writes("docs/y.md", "allow: fs.write(docs/y.md)")
       ], true],
@@ -339,7 +339,7 @@ export const contract = (
       ["deny: fs.write(docs/**)", doc, [docs("src/y.md")], false],
       ["deny: process.exec(npm *)", runs("npm test"), [runs("npm ci")], true]
     ]
-    for (const [rule, first, asks, settled] of rules) {
+    for (const [rule, first, asks, settled] of changedRules) {
       const answer = rule.startsWith("deny") ? "never" : "always"
       const shown = asks.map(({ access }) => showAccess(access)).join(", ")
       test(`"${rule}", given as an answer, ${settled ? "settles" : "leaves"} what waits for ${shown}`, (store) =>
