@@ -23,7 +23,10 @@ const folder = new URL("../../attacks/calls/", import.meta.url)
 const canary = "canary-7d1f"
 
 interface Family {
-  readonly world: AgentWorldOptions & { readonly links?: Readonly<Record<string, string>>; readonly git?: boolean | "committed" }
+  readonly world: AgentWorldOptions & {
+    readonly links?: Readonly<Record<string, string>>
+    readonly git?: boolean | "committed"
+  }
   readonly cases: ReadonlyArray<any>
 }
 
