@@ -3,6 +3,7 @@
 import { Effect, Schema } from "effect"
 import type { Access } from "../../services/capability/Access.ts"
 import { GitRefUnreadable, isRef } from "../../services/git/GitTree.ts"
+import { guardedGlobs, guardedRead } from "../../services/permission/guardedPaths.ts"
 import type { Builtin, BuiltinHandlers } from "../../services/primitive/Builtins.ts"
 import { decodeParameters } from "../../services/primitive/Builtins.ts"
 import type { Outputs } from "../../services/primitive/Outputs.ts"
@@ -59,16 +60,29 @@ const filtersOff = Effect.fnUntraced(
 const checkRef = (ref: string | undefined) =>
   ref === undefined || isRef(ref) ? Effect.void : Effect.fail(new GitRefUnreadable({ ref, issue: "name", detail: "" }))
 
-/** The project, or the paths that are named. They may be deleted files, and are never patterns. */
+/** The project, or the paths that are named, with everything below. They may be deleted files, and are never patterns. */
 const reading = (paths: ReadonlyArray<string> | undefined) =>
   Effect.map(
     Effect.forEach(
       paths === undefined || paths.length === 0 ? ["."] : paths,
       (path) => locate(path, "fs.read", "kept")
     ),
-    (found): ReadonlyArray<Access> =>
-      found.map(({ access, stat }) => stat?.kind === "file" ? access : { ...access, below: true })
+    (found): ReadonlyArray<Access> => found.map(({ access }) => ({ ...access, below: true }))
   )
+
+/**
+ * As patterns of git: the paths that are named, without the files that need a rule of their own. All that are named may
+ * be such files: then the rule was found.
+ */
+const pathspecs = (paths: ReadonlyArray<string>): ReadonlyArray<string> => [
+  ...(paths.length === 0 ? ["."] : paths).map((path) => `:(literal)${path}`),
+  ...(paths.length > 0 && paths.every((path) => guardedRead(path) !== undefined)
+    ? []
+    : guardedGlobs.map((glob) => `:(exclude,icase,glob)${glob}`))
+]
+
+/** A commit, and not the file that an object's name may mean. */
+const asCommit = (ref: string): string => `${ref}^{commit}`
 
 interface Query {
   readonly paths?: ReadonlyArray<string>
@@ -98,12 +112,11 @@ const tool = <A extends Query>(
       if (program === undefined) return yield* refuse("no-git")
       const waits = yield* waitsIn(input.cwd)
       if (waits !== undefined) return yield* refuse("failed", waits)
-      const variables = { ...environment(userHome), GIT_LITERAL_PATHSPECS: "1", PATH: programs.searchPath }
+      const variables = { ...environment(userHome), PATH: programs.searchPath }
       const git = [program.file, "--no-pager", ...options, ...furtherOptions]
       const off = yield* filtersOff(input, git, variables)
-      const paths = given.paths === undefined || given.paths.length === 0 ? [] : given.paths
       const done = yield* runCaptured(input, {
-        argv: [...git, ...off, ...args(given), "--", ...paths],
+        argv: [...git, ...off, ...args(given), "--", ...pathspecs(given.paths ?? [])],
         cwd: input.cwd,
         variables
       })
@@ -137,7 +150,7 @@ const diff = tool(
     ...plainDiff,
     ...(staged === true ? ["--cached"] : []),
     "--end-of-options",
-    ...[from, to].filter((ref) => ref !== undefined)
+    ...[from, to].filter((ref) => ref !== undefined).map(asCommit)
   ]
 )
 
@@ -170,7 +183,7 @@ const show = tool(
     "--date=iso-strict",
     "--format=medium",
     "--end-of-options",
-    ref
+    asCommit(ref)
   ]
 )
 

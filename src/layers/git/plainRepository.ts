@@ -3,6 +3,7 @@
 import { Result } from "effect"
 import { lstatSync, realpathSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { guardedRead } from "../../services/permission/guardedPaths.ts"
 import { attempt } from "../files/attempt.ts"
 import { isInside } from "../files/isInside.ts"
 import { listFolder } from "../files/listFolder.ts"
@@ -51,6 +52,33 @@ const rootOf = (project: string, folder: string): string | undefined => {
     if (kindOf(join(at, "HEAD")) !== undefined) return undefined
   }
   return undefined
+}
+
+/** Of an index of version 2 or 3. Undefined for any other file. */
+const namesIn = (index: Buffer): ReadonlyArray<string> | undefined => {
+  if (index.length < 12 || index.toString("latin1", 0, 4) !== "DIRC") return undefined
+  const version = index.readUInt32BE(4)
+  if (version !== 2 && version !== 3) return undefined
+  const names: Array<string> = []
+  let at = 12
+  for (let left = index.readUInt32BE(8); left > 0; left--) {
+    if (at + 62 >= index.length) return undefined
+    const start = at + ((index.readUInt16BE(at + 60) & 0x4000) === 0 ? 62 : 64)
+    const end = index.indexOf(0, start)
+    if (end < 0) return undefined
+    names.push(index.toString("utf8", start, end))
+    at += (end - at + 8) & ~7
+  }
+  return names
+}
+
+/** Whether no file in the index of a plain repository needs a rule of its own. */
+export const tracksOnlyOpen = (project: string, folder: string): boolean => {
+  const root = rootOf(project, folder)
+  if (root === undefined) return false
+  const index = readRegular(join(root, ".git/index"), { follow: false, maxBytes: 64 * 1_048_576 })
+  if (Result.isFailure(index)) return index.failure === "absent"
+  return namesIn(index.success)?.every((name) => guardedRead(name) === undefined) === true
 }
 
 const hook = "post-index-change"

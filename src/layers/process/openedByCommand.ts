@@ -10,7 +10,7 @@ import { guardedRead } from "../../services/permission/guardedPaths.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { listFolder } from "../files/listFolder.ts"
 import { change, type Found, joined, locate } from "../filesystem/places.ts"
-import { isPlainRepository } from "../git/plainRepository.ts"
+import { isPlainRepository, tracksOnlyOpen } from "../git/plainRepository.ts"
 
 /** More files than are looked at before a command is asked about instead. */
 const mostFiles = 5_000
@@ -50,6 +50,10 @@ const accessesOf = Effect.fnUntraced(function*({ path, use }: ArgumentPath, fold
       return isFolder && !allOpenBelow(root, access.path) ? undefined : [below]
     case "repository":
       return isPlainRepository(root, access.path) ? [below] : undefined
+    case "tracked":
+      return isPlainRepository(root, access.path) && tracksOnlyOpen(root, access.path) ? [below] : undefined
+    case "existing":
+      return stat === undefined ? undefined : [access]
     case "make":
       return yield* change(access)
   }

@@ -29,6 +29,13 @@ const secretFiles = [
 ]
 const secretFolders = new Set([".ssh", ".gnupg", ".aws"])
 
+/** The files that may contain secrets, as globs of git in any case. */
+export const guardedGlobs: ReadonlyArray<string> = [
+  ...secretFiles.map((name) => `**/${name}`),
+  ...[...secretFolders].map((name) => `**/${name}/**`),
+  "**/.ai/logs/**"
+]
+
 /** Why reading the file of a project needs a rule that allows it: "it may contain secrets". */
 export const guardedRead = (path: string): string | undefined => {
   const names = foldedNames(path)

@@ -46,6 +46,31 @@ const subcommands: ReadonlyMap<string, Subcommand> = new Map<string, Subcommand>
   ["describe", { options: [/^--(?:tags|always|dirty|all)$/], operands: 1 }]
 ])
 
+/** Only these say of files what their names and numbers are; anything else of `diff`, `log` and `show` may have lines. */
+const summaries = /^(?:--(?:stat|shortstat|numstat|summary|name-only|name-status|check|quiet|no-patch)|-s)$/
+const patches = /^(?:-p|-U\d+|--unified=\d+|--word-diff)$/
+
+/**
+ * The lines of a file that needs a rule of its own may be in any commit. So lines are known only of what is in the index
+ * and the folder, whose names are looked at.
+ */
+const withLines = (
+  name: string,
+  options: ReadonlyArray<string>,
+  operands: ReadonlyArray<string>
+): ReadonlyArray<ArgumentPath> | undefined => {
+  if (name === "blame") {
+    return operands.length === 1 ? [...repository, { path: operands[0]!, use: "content" }] : undefined
+  }
+  const showsLines = options.some((option) => patches.test(option)) ||
+    (name !== "log" && !options.some((option) => summaries.test(option)))
+  if (!showsLines) return repository
+  if (name !== "diff" || options.some((option) => /^--(?:cached|staged)$/.test(option))) return undefined
+  return [{ path: ".", use: "tracked" }, ...operands.map((path): ArgumentPath => ({ path, use: "existing" }))]
+}
+
+const hasLines: ReadonlySet<string> = new Set(["blame", "diff", "log", "show"])
+
 /** Everything that git reads is below the folder, if the repository there is a plain one. */
 const repository: ReadonlyArray<ArgumentPath> = [{ path: ".", use: "repository" }]
 
@@ -53,18 +78,25 @@ export const openedByGit: ReadArguments = ([first, ...rest]) => {
   const [name, words] = first === "--no-pager" ? [rest[0], rest.slice(1)] : [first, rest]
   const known = subcommands.get(name ?? "")
   if (known === undefined) return undefined
-  let operands = 0
+  const operands: Array<string> = []
+  const options: Array<string> = []
+  let paths: ReadonlyArray<string> = []
   for (let at = 0; at < words.length; at++) {
     const word = words[at]!
     if (word === "--") {
       // Only paths stand behind it.
-      return words.slice(at + 1).every((path) => operand.test(path)) && known.operands > 0 ? repository : undefined
+      paths = words.slice(at + 1)
+      if (known.operands === 0 || !paths.every((path) => operand.test(path))) return undefined
+      break
     }
     if (known.valued?.test(word)) {
       if (!/^\d+(?:,[+-]?\d+)?$/.test(words[++at] ?? "")) return undefined
     } else if (word.startsWith("-")) {
       if (!known.options.some((option) => option.test(word))) return undefined
-    } else if (!operand.test(word) || ++operands > known.operands) return undefined
+      options.push(word)
+    } else if (!operand.test(word) || operands.push(word) > known.operands) return undefined
   }
-  return repository
+  return hasLines.has(name!)
+    ? withLines(name!, options, name === "blame" ? [...operands, ...paths] : operands)
+    : repository
 }
