@@ -52,7 +52,7 @@ const prepare = Effect.fnUntraced(function*({ world: { git, links = {}, ...optio
     ...options
   })
   fs.writeFileSync(join(world.outside, "secret"), canary)
-  for (const folder of ["dir", "etc/sub"]) fs.mkdirSync(join(world.outside, folder), { recursive: true })
+  for (const inside of ["dir", "etc/sub"]) fs.mkdirSync(join(world.outside, inside), { recursive: true })
   for (const file of ["etc/f", "etc/sub/f"]) fs.writeFileSync(join(world.outside, file), canary)
   for (const [path, target] of Object.entries(links)) {
     fs.symlinkSync(target.replace("{outside}", world.outside), join(world.project, path))
