@@ -1,5 +1,6 @@
 // What a person was asked about, for the audit: `kiwi permissions suggest` makes rules of it.
 import type { AuditAsked } from "../../services/audit/AuditEntry.ts"
+import { redactUrls } from "../../services/audit/urlSecrets.ts"
 import { showAccess } from "../../services/capability/Access.ts"
 import type { Ask, SettledAsk } from "../../services/permission/PermissionGate.ts"
 
@@ -8,8 +9,10 @@ const longest = 1_000
 const most = 50
 
 const auditedAsk = ({ access, answer, rule }: Ask & Partial<SettledAsk>): typeof AuditAsked.Type => {
-  const shown = showAccess(access)
-  const words = access._tag === "Command" && shown.length <= longest ? access.words : undefined
+  const whole = showAccess(access)
+  const shown = redactUrls(whole)
+  // No rule is made of a command with a secret.
+  const words = access._tag === "Command" && shown === whole && shown.length <= longest ? access.words : undefined
   return {
     access: shown.slice(0, longest).toWellFormed(),
     ...(words === undefined ? {} : { words }),

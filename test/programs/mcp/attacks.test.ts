@@ -52,7 +52,7 @@ const prepare = Effect.fnUntraced(function*({ world: { git, links = {}, ...optio
     ...options
   })
   fs.writeFileSync(join(world.outside, "secret"), canary)
-  for (const folder of ["dir", "etc/sub"]) fs.mkdirSync(join(world.outside, folder), { recursive: true })
+  for (const name of ["dir", "etc/sub"]) fs.mkdirSync(join(world.outside, name), { recursive: true })
   for (const file of ["etc/f", "etc/sub/f"]) fs.writeFileSync(join(world.outside, file), canary)
   for (const [path, target] of Object.entries(links)) {
     fs.symlinkSync(target.replace("{outside}", world.outside), join(world.project, path))
@@ -123,6 +123,10 @@ const attempt = Effect.fnUntraced(function*(world: World, one: any) {
   if (one.expect !== "any") assert.strictEqual(code, one.expect, text)
   assert.isEmpty(world.requests)
   if (one.shows !== undefined) assert.include(world.asked.join("\n"), one.shows)
+  if (one.hides === true) {
+    assert.notInclude(world.asked.join("\n"), canary)
+    assert.notInclude(JSON.stringify((yield* auditOf(world)).slice(entries)), canary)
+  }
   yield* checkAudit(world, entries, code, one.rule)
 })
 
