@@ -114,9 +114,11 @@ describe.each(Object.entries(worlds))("%s", (_, { outcomes, ...options }) => {
         const found = world.asked.length > 0 ? "ask" : code === "PERMISSION_DENIED" ? "deny" : code ?? "allow"
         const isLater = Result.isSuccess(explained) && explained.success.outcome === "allow" && found !== "ask" &&
           found !== "deny"
+        // It would be asked about, and is not since it could not be done.
+        const isDoomed = code === "EDIT_UNCLEAR" && Result.isSuccess(explained) && explained.success.outcome === "ask"
         const said = Result.isFailure(explained)
           ? codeOf(innermost(explained.failure))
-          : isLater
+          : isLater || isDoomed
           ? found
           : explained.success.outcome
         seen.set(said, (seen.get(said) ?? 0) + 1)

@@ -1,5 +1,6 @@
 // What a person was asked about, for the audit: `kiwi permissions suggest` makes rules of it.
 import type { AuditAsked, AuditTouched } from "../../services/audit/AuditEntry.ts"
+import { redactUrls } from "../../services/audit/urlSecrets.ts"
 import type { Access } from "../../services/capability/Access.ts"
 import { showAccess } from "../../services/capability/Access.ts"
 import type { Ask, SettledAsk } from "../../services/permission/PermissionGate.ts"
@@ -28,8 +29,10 @@ const touchedOf = (access: Access): typeof AuditTouched.Type | undefined => {
 }
 
 const auditedAsk = ({ access, answer, rule }: Ask & Partial<SettledAsk>): typeof AuditAsked.Type => {
-  const shown = showAccess(access)
-  const touches = shown.length <= longest ? touchedOf(access) : undefined
+  const whole = showAccess(access)
+  const shown = redactUrls(whole)
+  // No rule is made of what carries a secret.
+  const touches = shown === whole && shown.length <= longest ? touchedOf(access) : undefined
   return {
     access: shown.slice(0, longest).toWellFormed(),
     ...(touches === undefined ? {} : { touches }),

@@ -203,7 +203,9 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
             hint: "Choose one of the answers that are shown"
           })
         }
-        if (grants(answer) && approval.unreadable.length > 0 && !sawUnreadable(act)) {
+        // A dialog shows the brief, which names the rest by its ends and its digest.
+        const saw = sawUnreadable(act) || (act.by === "elicitation" && approval.brief !== undefined)
+        if (grants(answer) && approval.unreadable.length > 0 && !saw) {
           return yield* new AnswerRefused({
             id: approval.id,
             issue: "it has a text that is too long to be shown whole here",

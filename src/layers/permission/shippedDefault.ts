@@ -1,4 +1,5 @@
 // What holds where no rule speaks, and what no rule can change.
+import { redactUrls } from "../../services/audit/urlSecrets.ts"
 import type { Access, CommandAccess, PathAccess } from "../../services/capability/Access.ts"
 import { isSigned, showAccess } from "../../services/capability/Access.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
@@ -184,7 +185,7 @@ const defaultOfCommand = (access: CommandAccess, { sandboxed }: Surroundings): V
   return {
     _tag: "Ask",
     rule: "commands",
-    reason: `runs ${safeLine(access.text, 200)}, without a sandbox`,
+    reason: `runs ${safeLine(redactUrls(access.text), 200)}, without a sandbox`,
     ...(offer === undefined ? {} : { offer: `allow: ${offer}` })
   }
 }

@@ -121,7 +121,8 @@ const accessesOf = Effect.fnUntraced(function*(start: string, command: SimpleCom
 })
 
 /** Exactly this word, for the shell; `shellWord` writes a word for a person, without what a terminal would not show. */
-const quoted = (word: string): string => /^[\w@%+:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+const quoted = (word: string): string =>
+  /^(?![A-Za-z_]\w*\+?=)[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 
 type Accesses = Effect.Success<ReturnType<typeof accessesOf>>
 

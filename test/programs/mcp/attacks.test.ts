@@ -123,6 +123,10 @@ const attempt = Effect.fnUntraced(function*(world: World, one: any) {
   if (one.expect !== "any") assert.strictEqual(code, one.expect, text)
   assert.isEmpty(world.requests)
   if (one.shows !== undefined) assert.include(world.asked.join("\n"), one.shows)
+  if (one.hides === true) {
+    assert.notInclude(world.asked.join("\n"), canary)
+    assert.notInclude(JSON.stringify((yield* auditOf(world)).slice(entries)), canary)
+  }
   yield* checkAudit(world, entries, code, one.rule)
 })
 

@@ -146,9 +146,11 @@ export const agentWorld = Effect.fnUntraced(function*(options: AgentWorldOptions
   const server = yield* Effect.provideContext(Effect.context<Projects | Scope.Scope>(), services)
   const elicit = (params: unknown) =>
     Effect.sync(() => {
-      const question = questionText(params)
+      const field = (params as any).requestedSchema.properties.agree
+      const choices: ReadonlyArray<string> = field.enum ?? []
+      // With what each answer does, where a client shows that beside the answers.
+      const question = [questionText(params), ...field.enumNames ?? []].join("\n")
       asked.push(question)
-      const choices: ReadonlyArray<string> = (params as any).requestedSchema.properties.agree.enum ?? []
       const [, end] = /– end: (\d{4}) –/.exec(question.slice(question.lastIndexOf("– end: "))) ?? []
       return { action: "accept", content: { agree: answer(choices, question), ...(end === undefined ? {} : { end }) } }
     })

@@ -1,6 +1,8 @@
 // Sends one request to a server that the caller names. The server is an access, decided before anything is sent; a
 // redirect to another one is decided too. Addresses are checked by Outbound. Every status is an answer, not a failure.
 import { Duration, Effect, Result, Schema, type Scope, Stream } from "effect"
+import { isSecretKey } from "../../../services/audit/secretNames.ts"
+import { mark, redactUrls } from "../../../services/audit/urlSecrets.ts"
 import type { Standing } from "../../../services/capability/Access.ts"
 import { addressKind } from "../../../services/outbound/Address.ts"
 import { Outbound } from "../../../services/outbound/Outbound.ts"
@@ -159,8 +161,8 @@ const tool: Builtin<Outbound | Outputs | Settings> = {
   preview: (input) =>
     Effect.map(planned(input), ({ body, headers, method, url }) =>
       [
-        `${method} ${url.href}`,
-        ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+        `${method} ${redactUrls(url.href)}`,
+        ...Object.entries(headers).map(([name, value]) => `${name}: ${isSecretKey(name) ? mark : redactUrls(value)}`),
         ...(body === undefined ? [] : ["", new TextDecoder().decode(body)])
       ].join("\n")),
   needs: { level: "sandboxed", by: "outbound" }
