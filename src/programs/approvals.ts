@@ -65,24 +65,24 @@ const awaitAnswer = Effect.fnUntraced(function*({ id }: ApprovalPending, wait: n
  * another surface's answer where nobody can be asked on this one, in milliseconds. The call fails as `ApprovalPending`
  * as long as there is no answer.
  */
-export const withApproval = <A, E extends { readonly _tag: string }, R, R2 = never>(
+export const withApproval = <A, E extends { readonly _tag: string }, R>(
   call: Effect.Effect<A, E, R>,
   caller: Caller,
-  wait: Effect.Effect<number, never, R2>
+  wait: number
 ) => asking(call, caller, wait, false)
 
 /**
  * `isNested`: a tool makes the call. It waits while the person is asked, since the tool cannot be run again for the
  * answer.
  */
-const asking = <A, E extends { readonly _tag: string }, R, R2>(
+const asking = <A, E extends { readonly _tag: string }, R>(
   call: Effect.Effect<A, E, R>,
   caller: Caller,
-  wait: Effect.Effect<number, never, R2>,
+  wait: number,
   isNested: boolean
 ) =>
   Effect.gen(function*() {
-    const services = yield* Effect.context<ApprovalNotices | ApprovalStore | AuditLog | HumanGate | R2>()
+    const services = yield* Effect.context<ApprovalNotices | ApprovalStore | AuditLog | HumanGate>()
     const nested: (typeof NestedApproval)["Service"] = {
       ask: (inner) => Effect.provide(asking(inner, caller, wait, true), services)
     }
@@ -104,9 +104,9 @@ const asking = <A, E extends { readonly _tag: string }, R, R2>(
           HumanRequired: (required) => {
             if (required.asked === true && !isNested) return Effect.fail(required)
             unasked = required.why
-            return Effect.flatMap(
-              Effect.andThen(notices.announce(error.id, false), wait),
-              (milliseconds) => milliseconds > 0 ? awaitAnswer(error, milliseconds) : Effect.succeed(false)
+            return Effect.andThen(
+              notices.announce(error.id, false),
+              wait > 0 ? awaitAnswer(error, wait) : Effect.succeed(false)
             )
           }
         })

@@ -71,7 +71,7 @@ const storeSecret = Effect.gen(function*() {
 const says = call("say")
 /** What the kernel cannot do without the service. Whether it succeeds is not the question here. */
 const uses = {
-  ApprovalNotices: [embed.ApprovalNotices, withApproval(call("asked"), caller, Effect.succeed(0))],
+  ApprovalNotices: [embed.ApprovalNotices, withApproval(call("asked"), caller, 0)],
   ApprovalStore: [embed.ApprovalStore, call("asked")],
   AuditLog: [embed.AuditLog, says],
   Builtins: [embed.Builtins, call("ping")],

@@ -70,7 +70,7 @@ const world = Effect.fnUntraced(function*(port: number, more: Readonly<Record<st
 const deploy = withApproval(
   call("deploy", { password: "canary-of-a-parameter", url: "https://me:canary-of-a-url@example.com/" }),
   caller,
-  Effect.succeed(0)
+  0
 )
 
 describe("a kernel on disk", () => {

@@ -68,7 +68,7 @@ describe("a person is told that a request waits", () => {
         const notices = ApprovalNoticesMemory.make((id, isShown) =>
           void told.push([id, isShown ? "shown" : "not shown"])
         )
-        yield* Effect.exit(withApproval(follow("Ada"), caller, Effect.succeed(0))).pipe(
+        yield* Effect.exit(withApproval(follow("Ada"), caller, 0)).pipe(
           Effect.provideService(HumanGate, HumanGate.of({ ask })),
           Effect.provideService(ApprovalNotices, notices)
         )
@@ -81,7 +81,7 @@ describe("a person is told that a request waits", () => {
   it.effect("not, where nothing is asked", () =>
     Effect.gen(function*() {
       const told: Array<string> = []
-      yield* withApproval(follow("Ada"), caller, Effect.succeed(0)).pipe(
+      yield* withApproval(follow("Ada"), caller, 0).pipe(
         Effect.provideService(HumanGate, answering("once")),
         Effect.provideService(ApprovalNotices, ApprovalNoticesMemory.make((id) => void told.push(id)))
       )

@@ -20,7 +20,7 @@ import { person } from "./items.ts"
 
 /** After the person's answer: the shipped rules ask about every copy. */
 const answered = <A, E extends { readonly _tag: string }, R>(copy: Effect.Effect<A, E, R>) =>
-  Effect.provideService(withApproval(copy, caller, Effect.succeed(0)), HumanGate, person("yes"))
+  Effect.provideService(withApproval(copy, caller, 0), HumanGate, person("yes"))
 
 const copyItem: typeof CopyItem.copyItem = (input, by) =>
   answered(CopyItem.copyItem(input, by)) as ReturnType<typeof CopyItem.copyItem>

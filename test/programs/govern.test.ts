@@ -197,7 +197,7 @@ const rows: Readonly<Record<string, Row>> = {
   "copying an item": {
     tag: "Copy",
     // Asked about by the shipped rules.
-    use: withApproval(copyItem({ id: "say", destination: "user" }, caller), caller, Effect.succeed(0)),
+    use: withApproval(copyItem({ id: "say", destination: "user" }, caller), caller, 0),
     recorded: "result",
     operation: "load",
     acts: true

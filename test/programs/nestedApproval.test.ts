@@ -44,7 +44,7 @@ const world = (ran: { outer: number; save: number }) =>
 
 const dataOf = (wait: number) =>
   Effect.map(
-    withApproval(call("outer", {}, { callId: "outer" }), caller, Effect.succeed(wait)),
+    withApproval(call("outer", {}, { callId: "outer" }), caller, wait),
     ({ data }) =>
       data as unknown as {
         readonly result?: { data: string }

@@ -2,7 +2,6 @@
 // token of its own, so that each of these calls is checked as any call with a token is. Rules apply beside it.
 import { Effect, Result } from "effect"
 import { refusalOf } from "../../services/capability/CapabilityModule.ts"
-import type { CapabilityInvalid, Token } from "../../services/capability/CapabilityTokens.ts"
 import { CapabilityTokens, PermissionEscalation } from "../../services/capability/CapabilityTokens.ts"
 import type { Grant } from "../../services/capability/Grant.ts"
 import { parseGrants } from "../../services/capability/grantText.ts"
@@ -12,13 +11,6 @@ import { ConfigInvalid } from "../../services/proxy/ToolProxy.ts"
 import { isJsonArray } from "../../services/schema/json.ts"
 import { blame, setterOf } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
-
-/** The config's grants have been checked. */
-const checked = <E extends { readonly _tag: string }>(token: Effect.Effect<Token, E | CapabilityInvalid>) =>
-  Effect.catchIf(token, (error) => error._tag === "CapabilityInvalid", Effect.die) as Effect.Effect<
-    Token,
-    Exclude<E, CapabilityInvalid>
-  >
 
 const none = { callGrant: undefined }
 
@@ -57,9 +49,9 @@ export const grantCalls = Effect.gen(function*() {
       const { thread, token } = call
       if (claims === undefined || thread === undefined || token === undefined) {
         const own = { thread: `call ${call.callId}`, directive: chain.digest }
-        return { thread: own.thread, token: yield* checked(tokens.mint({ ...own, grants: request })) }
+        return { thread: own.thread, token: yield* tokens.mint({ ...own, grants: request }) }
       }
-      const made = yield* checked(tokens.attenuate(token, { thread }, { thread, directive: claims.act, request })).pipe(
+      const made = yield* tokens.attenuate(token, { thread }, { thread, directive: claims.act, request }).pipe(
         Effect.catchTag(
           "PermissionEscalation",
           ({ exceeding }) =>
@@ -67,7 +59,9 @@ export const grantCalls = Effect.gen(function*() {
         )
       )
       return { thread, token: made }
-    }
+    },
+    // The config's grants have been checked.
+    Effect.catchTag("CapabilityInvalid", Effect.die)
   )
 
   return (facts: Facts<"call" | "chain" | "claims">): Effect.Effect<Facts<"callGrant">, ToolCallError> => {

@@ -15,7 +15,8 @@ const Body = Schema.fromJsonString(Schema.Struct({
   /** Of the question: `data.digest` of the webhook. */
   digest: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/))
 }))
-const decode = Schema.decodeUnknownOption(Body)
+// Whoever narrows an answer by a field that does not exist would get the wider one.
+const decode = Schema.decodeUnknownOption(Body, { onExcessProperty: "error" })
 
 export interface RouteAnswer {
   readonly status: number

@@ -328,7 +328,7 @@ export const make = Effect.fnUntraced(function*(
       next = Effect.flatMap(repeated, (again) => again.run)
       return now
     })
-    return yield* withApproval(attempt, caller, Effect.succeed(Duration.toMillis(approvalsWait)))
+    return yield* withApproval(attempt, caller, Duration.toMillis(approvalsWait))
   })
 
   const answerTo = Effect.fnUntraced(function*(asked: Asked, gate: HumanGate["Service"], waits: Waits) {

@@ -107,6 +107,7 @@ test("twice, late, of another request, for another question or for nothing it co
         [one, { answer: "once", digest: "0".repeat(64) }, 409],
         [one, { answer: "yes", digest: first.digest }, 400],
         [one, { answer: "once" }, 400],
+        [one, { answer: "always", digest: first.digest, rule: "allow: fs.write(docs/**)" }, 400],
         [one, { digest: first.digest }, 400],
         [one, [], 400],
         [one, "{", 400],

@@ -145,7 +145,7 @@ export const runCommand = Command.make("run", {
             emit: (event) => event._tag === "Progress" ? progress(event.message) : Effect.void
           })
         ))
-    const done = yield* inProject(() => withApproval(call, by, Effect.succeed(0))).pipe(withGate(false))
+    const done = yield* inProject(() => withApproval(call, by, 0)).pipe(withGate(false))
     const { data, metadata, status, warnings } = done
     const kept = "output" in metadata ? metadata.output : undefined
     const piped = kept !== undefined && typeof data === "string" && data !== kept.uri && !output.json &&

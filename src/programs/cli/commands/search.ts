@@ -192,7 +192,7 @@ export const loadCommand = Command.make("load", {
       withApproval(
         loadInto({ ...query, destination: destination.value, version: Option.getOrUndefined(version) }, by),
         by,
-        Effect.succeed(0)
+        0
       ).pipe(withGate(false))
     )
     const { replaced, to, written } = loaded.copied
