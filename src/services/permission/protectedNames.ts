@@ -61,7 +61,7 @@ const itemFolders = new Set(["directives", "tools", "knowledge"])
 const ignored = /\p{Default_Ignorable_Code_Point}/gu
 
 /** A name as the most forgiving file system reads it. */
-export const foldName = (name: string): string => {
+const foldName = (name: string): string => {
   const plain = name.normalize("NFKC").replace(ignored, "").toLowerCase().normalize("NFKC")
   // NTFS: `name:stream`, and dots and blanks at the end.
   return plain.replace(/:.*$/s, "").replace(/[. ]+$/, "")

@@ -6,7 +6,7 @@ import { parsePathPattern } from "./pathPattern.ts"
 import type { RuleContext, ScopedKind, Scopes, Target } from "./ruleSubject.ts"
 import { kindOfCapability, parseCapability, parseEach, parseName, parseSubject, parseTool } from "./ruleSubject.ts"
 
-export const outcomes = ["allow", "ask", "deny"] as const
+const outcomes = ["allow", "ask", "deny"] as const
 export type Outcome = typeof outcomes[number]
 
 export interface Rule {
@@ -36,7 +36,7 @@ export interface Rule {
 }
 
 /** The names by which rules call actions. */
-export const actionNames = [
+const actionNames = [
   "run",
   "use-secret",
   "copy",
@@ -55,7 +55,7 @@ export type ActionName = typeof actionNames[number]
  * `first-run`: no person has agreed yet that the caller runs the tool in this project. `changed`: what they agreed to last
  * was another version, or signed by somebody else; or nothing, so that there is nothing to compare with.
  */
-export const runNovelties = ["first-run", "changed"] as const
+const runNovelties = ["first-run", "changed"] as const
 export type RunNovelty = typeof runNovelties[number]
 
 const oneOrMany = <S extends Schema.ConstraintDecoder<string>>(item: S) =>

@@ -15,7 +15,7 @@ export interface PathPattern {
   readonly reach: ReadonlyArray<string>
 }
 
-export const maxPatternLength = 256
+const maxPatternLength = 256
 
 /** Characters that are drawn as nothing, and that some file systems ignore in names. */
 const ignorable = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu
