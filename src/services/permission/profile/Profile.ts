@@ -2,11 +2,11 @@
 // name. Every text that defines it holds: an item is in it if each of them lists the item, and the strictest rule and
 // lock mode count.
 import { Schema } from "effect"
+import { matchesName } from "../../capability/scopes/PathPattern.ts"
 import type { ItemLocation } from "../../item/Item.ts"
 import { ItemType, Tier } from "../../item/ItemId.ts"
 import { LockMode, stricter } from "../../lockfile/LockMode.ts"
 import type { RuleSource } from "../PermissionRules.ts"
-import { matchesName } from "../rule/pathPattern.ts"
 import { RuleEntry } from "../rule/Rule.ts"
 
 /** At most this many tools are listed by name. */

@@ -1,10 +1,17 @@
 // One permission rule: whether it allows, asks or denies, what it is about, and for which calls it holds.
 import { Result, Schema } from "effect"
 import { parsePattern, whyNeverAllowed } from "../../capability/command/CommandPattern.ts"
-import { parseHostPattern } from "./hostPattern.ts"
-import { parsePathPattern } from "./pathPattern.ts"
+import * as PathPattern from "../../capability/scopes/PathPattern.ts"
 import type { RuleContext, ScopedKind, Scopes, Target } from "./ruleSubject.ts"
-import { kindOfCapability, parseCapability, parseEach, parseName, parseSubject, parseTool } from "./ruleSubject.ts"
+import {
+  kindOfCapability,
+  parseCapability,
+  parseEach,
+  parseHost,
+  parseName,
+  parseSubject,
+  parseTool
+} from "./ruleSubject.ts"
 
 const outcomes = ["allow", "ask", "deny"] as const
 export type Outcome = typeof outcomes[number]
@@ -118,11 +125,11 @@ const withLists = (
       return Result.fail(at("must be beside a capability or a tool that has such scopes"))
     }
     const parsed: Result.Result<Scopes, string> = kind === "Path"
-      ? Result.map(parseEach(given, (text) => parsePathPattern(text, home)), (Path) => ({ Path }))
+      ? Result.map(parseEach(given, (text) => PathPattern.parse(text, home)), (Path) => ({ Path }))
       : kind === "Command"
       ? Result.map(parseEach(given, parsePattern), (Command) => ({ Command }))
       : kind === "Host"
-      ? Result.map(parseEach(given, parseHostPattern), (Host) => ({ Host }))
+      ? Result.map(parseEach(given, parseHost), (Host) => ({ Host }))
       : Result.map(parseEach(given, parseName), (Secret) => ({ Secret }))
     if (Result.isFailure(parsed)) return Result.fail(at(parsed.failure))
     added.push(parsed.success)
