@@ -8,12 +8,11 @@ import { configAccesses } from "../../services/primitive/configAccesses.ts"
 import {
   type AccessInput,
   type NeededLevel,
-  type PrimitiveError,
   type PrimitiveHandler,
   type PrimitiveInput,
-  Primitives,
-  PrimitiveUnknown
+  Primitives
 } from "../../services/primitive/Primitive.ts"
+import { type PrimitiveError, PrimitiveUnknown } from "../../services/primitive/PrimitiveErrors.ts"
 import type { ProcessLimits } from "../../services/primitive/SubprocessConfig.ts"
 import { maxNesting } from "../../services/proxy/nesting.ts"
 import * as BuiltinRegistry from "./BuiltinRegistry.ts"
