@@ -1,7 +1,7 @@
 // Tokens over any store of keys and ledgers.
 //
 // Gotcha: time never goes back within a process, so that a clock that is set back brings no expired token to life.
-import { Clock, Duration, Effect, Redacted, Result } from "effect"
+import { Duration, Effect, Redacted, Result } from "effect"
 import { randomBytes } from "node:crypto"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { refusalOf } from "../../services/capability/CapabilityModule.ts"
@@ -95,9 +95,9 @@ export const make = (store: TokenStore) => {
   let latest = 0
   let known: KnownKeys | undefined
 
-  const now = Effect.map(Clock.currentTimeMillis, (millis) => {
-    latest = Math.max(latest, Math.floor(millis / 1_000))
-    return latest
+  const now = Effect.clockWith((clock) => {
+    latest = Math.max(latest, Math.floor(clock.currentTimeMillisUnsafe() / 1_000))
+    return Effect.succeed(latest)
   })
 
   const take = (list: ReadonlyArray<TokenKey>, at: number): KnownKeys => {

@@ -81,7 +81,7 @@ export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inl
     })
   })
   const run = (input: PrimitiveInput) =>
-    Effect.flatMap(find(input), (found) => ask(String(input.config["handler"]), found.run, input))
+    Effect.flatMapEager(find(input), (found) => ask(String(input.config["handler"]), found.run, input))
   const accesses = (input: AccessInput): Effect.Effect<ReadonlyArray<Access>, PrimitiveError> => {
     // What is not there is refused when it would run.
     const accessesOf = named(input.config)?.accesses
