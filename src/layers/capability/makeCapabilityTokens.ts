@@ -92,8 +92,18 @@ const requireValid = (request: Request): Effect.Effect<void, CapabilityInvalid> 
 
 export const make = (store: TokenStore) => {
   const remembered = new BoundedMap<string, Remembered>(maxRemembered, ({ length }) => length)
+  /** Of the tokens in use: a thread makes all of its calls with the same one. */
+  const digests = new WeakMap<Token, string>()
   let latest = 0
   let known: KnownKeys | undefined
+
+  const digestOf = (token: Token): string => {
+    const before = digests.get(token)
+    if (before !== undefined) return before
+    const digest = sha256(Redacted.value(token))
+    digests.set(token, digest)
+    return digest
+  }
 
   const now = Effect.clockWith((clock) => {
     latest = Math.max(latest, Math.floor(clock.currentTimeMillisUnsafe() / 1_000))
@@ -163,12 +173,12 @@ export const make = (store: TokenStore) => {
 
   /** The claims of a token whose signature is valid. */
   const authenticate = Effect.fnUntracedEager(function*(token: Token, at: number) {
-    const text = Redacted.value(token)
-    const digest = sha256(text)
+    const digest = digestOf(token)
     let keys = known
     if (keys === undefined || at - keys.at > keysLast) keys = yield* readKeys(at)
     const before = remembered.get(digest)
     if (before !== undefined && keys.verifiers.has(before.kid)) return before.claims
+    const text = Redacted.value(token)
     const parsed = parseToken(text)
     if (parsed === undefined) return yield* new TokenInvalid({ why: "malformed" })
     if (!keys.verifiers.has(parsed.kid)) keys = yield* readKeys(at)
