@@ -4,8 +4,6 @@
 import { Result } from "effect"
 
 export interface PathPattern {
-  /** As written. */
-  readonly text: string
   /** Absolute patterns match real absolute paths, relative ones match paths below the project's root. */
   readonly absolute: boolean
   readonly segments: ReadonlyArray<string>
@@ -39,6 +37,12 @@ export const segmentsOf = (path: string): ReadonlyArray<string> =>
 /** Whether the name says nothing but how many characters there are. */
 export const isOpen = (segment: string): boolean => /^[*?]+$/.test(segment)
 
+/** A pattern of whole names. */
+export const patternOf = (segments: ReadonlyArray<string>, absolute: boolean): PathPattern => {
+  const folded = segments.map(foldName)
+  return { absolute, segments, folded, reach: isOpen(folded.at(-1) ?? "") ? folded : [...folded, "**"] }
+}
+
 /**
  * `home`: for a pattern that begins with `~/`. A slash at the end means everything in that folder. Fails with the issue.
  */
@@ -60,14 +64,7 @@ export const parsePathPattern = (text: string, home?: string): Result.Result<Pat
   if (segments.some((segment) => segment.includes("**") && segment !== "**")) {
     return Result.fail("must have ** as a whole name between slashes, as in src/**")
   }
-  const folded = segments.map(foldName)
-  return Result.succeed({
-    text,
-    absolute: atHome || text.startsWith("/"),
-    segments,
-    folded,
-    reach: isOpen(folded.at(-1) ?? "") ? folded : [...folded, "**"]
-  })
+  return Result.succeed(patternOf(segments, atHome || text.startsWith("/")))
 }
 
 /** How many units the character at `index` has. */
