@@ -205,7 +205,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
 
   /** A call first asks for the interpreter and then for the variables: both use the same result. */
   const arounds = new WeakMap<InterpreterAnswer, Around>()
-  const interpreter = Effect.fnUntraced(function*(chain: Chain, overrides: Values = none) {
+  const interpreter = Effect.fnUntracedEager(function*(chain: Chain, overrides: Values = none) {
     if ((yield* Effect.fromResult(planOf(chain))).config.interpreter === undefined) return noInterpreter
     const around = yield* readSurroundings(chain, overrides)
     const answer = answerOf(around.plan.config, yield* around.find)
@@ -313,7 +313,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     return { plan, programs, searchPath, dotenv, problem, env } satisfies Assembled as Assembled
   })
 
-  const resolve: EnvResolver["Service"]["resolve"] = Effect.fnUntraced(function*(chain, options = {}) {
+  const resolve: EnvResolver["Service"]["resolve"] = Effect.fnUntracedEager(function*(chain, options = {}) {
     const overrides = options.overrides ?? none
     if ((yield* Effect.fromResult(planOf(chain))).isEmpty && overrides.size === 0) return emptyEnv
     const around = yield* aroundOf(chain, overrides, options.interpreter)

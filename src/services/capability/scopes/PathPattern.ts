@@ -29,6 +29,18 @@ export const isOpen = (segment: string): boolean => /^[*?]+$/.test(segment)
 /** Whether a name in a rule is a pattern. */
 export const isWild = (name: string): boolean => /[*?]/.test(name)
 
+/** A pattern of whole names. */
+export const patternOf = (segments: ReadonlyArray<string>, absolute: boolean): PathPattern => {
+  const folded = segments.map(foldName)
+  return {
+    text: `${absolute ? "/" : ""}${segments.join("/") || (absolute ? "" : ".")}`,
+    absolute,
+    segments,
+    folded,
+    reach: isOpen(folded.at(-1) ?? "") ? folded : [...folded, "**"]
+  }
+}
+
 /**
  * `home`: what `~` stands for; without it, a pattern that begins with `~/` matches nothing. A slash at the end means
  * everything in that folder. Fails with what is wrong, as a sentence without a subject: "is empty".
@@ -55,15 +67,7 @@ export const parse = (written: string, home?: string): Result.Result<PathPattern
   if (names.some((name) => name.includes("**") && name !== "**")) {
     return Result.fail("must have ** as a whole name between slashes, as in src/**")
   }
-  const segments = names.filter((name, i) => name !== "**" || names[i - 1] !== "**")
-  const folded = segments.map(foldName)
-  return Result.succeed({
-    text: `${absolute ? "/" : ""}${segments.join("/") || (absolute ? "" : ".")}`,
-    absolute,
-    segments,
-    folded,
-    reach: isOpen(folded.at(-1) ?? "") ? folded : [...folded, "**"]
-  })
+  return Result.succeed(patternOf(names.filter((name, i) => name !== "**" || names[i - 1] !== "**"), absolute))
 }
 
 /**
