@@ -14,7 +14,9 @@ import type { Ask, Decision, JudgedAccess, SettledAsk } from "../../services/per
 import { PermissionDenied, PermissionGate } from "../../services/permission/PermissionGate.ts"
 import type { RuleSource } from "../../services/permission/PermissionRules.ts"
 import { PermissionRules } from "../../services/permission/PermissionRules.ts"
+import { profileOf } from "../../services/permission/profile/callerProfile.ts"
 import { profileRule } from "../../services/permission/profile/Profile.ts"
+import { Profiles } from "../../services/permission/profile/Profiles.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import type { RuleQuery } from "../../services/permission/rule/matchRule.ts"
 import { type Rule, showRule } from "../../services/permission/rule/Rule.ts"
@@ -24,7 +26,6 @@ import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { makeFollowIndex } from "./followLinks.ts"
-import { makeProfileOf } from "./profile/callerProfile.ts"
 import { requireListed } from "./profile/requireListed.ts"
 import { accessesOf, queryOf } from "./ruleQuery.ts"
 import { noveltyOf } from "./runNovelty.ts"
@@ -222,7 +223,7 @@ const judgedOf = (
 
 export const make = Effect.gen(function*() {
   const { current } = yield* PermissionRules
-  const profileOf = yield* makeProfileOf
+  const profiles = yield* Profiles
   const remembered = yield* RememberedRules
   const { userHome } = yield* KiwiHome
   const { around, judge } = yield* makeJudge
@@ -243,7 +244,9 @@ export const make = Effect.gen(function*() {
     action: Action,
     watch?: (judged: JudgedAccess) => void
   ) {
-    const profile = caller.profile === undefined ? undefined : yield* profileOf(caller)
+    const profile = caller.profile === undefined
+      ? undefined
+      : yield* Effect.provideService(profileOf(caller), Profiles, profiles)
     const written = profile === undefined
       ? yield* current
       : [...yield* current, ...profile.texts.map(({ rules }) => rules)]
