@@ -42,7 +42,10 @@ const keysOfKind = ({ outcome, scopes }: Rule, kind: ScopedKind): ReadonlyArray<
     case "Path":
       return scopes.Path?.flatMap((pattern) => keysOfPath(pattern, outcome)) ?? []
     case "Command":
-      return scopes.Command?.map(({ program }) => `C:${programName(program)}`) ?? []
+      return [
+        ...scopes.Command?.map(({ program }) => `C:${programName(program)}`) ?? [],
+        ...(scopes.Line === undefined ? [] : ["Command"])
+      ]
     case "Host":
       return scopes.Host?.map(({ host, match }) =>
         match === "any" ? "H*" : `H${match === "below" ? "." : ":"}${host}`
