@@ -212,7 +212,13 @@ describe("whatever is asked about, the question shows", () => {
     ["a token and a rule on the tool", "  - ask: filesystem.edit", edit, all, true],
     ["a token for one file", "  []", write, { allow: [{ capability: "fs.write", scope: ["a.txt"] }], deny: [] }, true],
     ["a rule on reading the file", "  - ask: fs.read(a.txt)", edit, undefined, false],
-    ["a rule on reading the file and one on the tool", "  - ask: fs.read(*.txt)\n  - ask: \"*\"", edit, undefined, false],
+    [
+      "a rule on reading the file and one on the tool",
+      "  - ask: fs.read(*.txt)\n  - ask: \"*\"",
+      edit,
+      undefined,
+      false
+    ],
     ["a rule on reading the file, and a token", "  - ask: fs.read(a.txt)", write, all, false]
   ]
   for (const [title, rules, [tool, parameters], grants, isShown] of rows) {
