@@ -1,7 +1,7 @@
 // Decides by the rules of user and project, and by what Kiwi ships where neither has one. Every access of an action is
 // decided by itself, and the strictest outcome holds for all. A remembered answer settles what would be asked, and never
 // what is denied.
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { realpathSync } from "node:fs"
 import type { Caller } from "../../services/call/Caller.ts"
 import type { Access } from "../../services/capability/Access.ts"
@@ -23,6 +23,7 @@ import { ChildProcesses } from "../../services/process/ChildProcesses.ts"
 import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
+import { makeFollowIndex } from "./followLinks.ts"
 import { makeProfileOf } from "./profile/callerProfile.ts"
 import { requireListed } from "./profile/requireListed.ts"
 import { accessesOf, queryOf } from "./ruleQuery.ts"
@@ -226,6 +227,16 @@ export const make = Effect.gen(function*() {
   const { userHome } = yield* KiwiHome
   const { around, judge } = yield* makeJudge
   const settle = makeSettle({ home: userHome })
+  const followIndex = makeFollowIndex(around.root)
+
+  /** With rules that restrict also about what links in their paths lead to. */
+  const followed = (sources: ReadonlyArray<RuleSource>, accesses: ReadonlyArray<Access>) =>
+    accesses.some(({ _tag }) => _tag === "Path")
+      ? Effect.map(
+        Clock.currentTimeMillis,
+        (now) => sources.map((source) => ({ ...source, rules: followIndex(source.rules, now) }))
+      )
+      : Effect.succeed(sources)
 
   const decide = Effect.fnUntraced(function*(
     caller: Caller,
@@ -233,13 +244,14 @@ export const make = Effect.gen(function*() {
     watch?: (judged: JudgedAccess) => void
   ) {
     const profile = caller.profile === undefined ? undefined : yield* profileOf(caller)
-    const sources = profile === undefined
+    const written = profile === undefined
       ? yield* current
       : [...yield* current, ...profile.texts.map(({ rules }) => rules)]
-    const unusable = sources.find((source) => source.unusable !== undefined)
+    const unusable = written.find((source) => source.unusable !== undefined)
     if (unusable !== undefined && !alwaysPossible.has(action._tag)) return yield* unusableRules(action, unusable)
     if (profile !== undefined) yield* requireListed(profile, action)
     const accesses = accessesOf(action)
+    const sources = yield* followed(written, accesses)
     const run = sources.some(({ rules: { hasWhen } }) => hasWhen)
       ? noveltyOf(yield* remembered.current, caller, action)
       : undefined

@@ -60,7 +60,7 @@ export class InternalError extends Schema.TaggedError<InternalError>()("Internal
   }
 }
 
-export interface Answer {
+interface Answer {
   readonly status: string
   readonly data: unknown
   readonly metadata?: object

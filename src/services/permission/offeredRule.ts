@@ -5,9 +5,9 @@ import type { Access, PathCapability } from "../capability/Access.ts"
 import { asCommand } from "../capability/command/asCommand.ts"
 import { showPattern } from "../capability/command/CommandPattern.ts"
 import { suggestPattern } from "../capability/command/suggestPattern.ts"
+import * as HostPattern from "../capability/scopes/HostPattern.ts"
+import { asPattern } from "../capability/scopes/PathPattern.ts"
 import { guardedRead } from "./guardedPaths.ts"
-import { hostAsPattern, parseHostPattern } from "./rule/hostPattern.ts"
-import { asPattern } from "./rule/pathPattern.ts"
 
 /** A scope as a part of a list in a line. */
 const inList = (scope: string): string => /[,"]|^\s|\s$/.test(scope) ? JSON.stringify(scope) : scope
@@ -28,8 +28,8 @@ export const ruleFor = (access: Access, confined = false): string | undefined =>
       return pattern === undefined ? undefined : `process.exec(${showPattern(pattern)})`
     }
     case "Host": {
-      const pattern = hostAsPattern(access.host, access.port)
-      return Result.isFailure(parseHostPattern(pattern)) ? undefined : `net.http(${pattern})`
+      const pattern = HostPattern.asPattern(access.host, access.port)
+      return Result.isFailure(HostPattern.parse(pattern)) ? undefined : `net.http(${pattern})`
     }
     case "Secret":
       return /^[A-Za-z0-9_.-]{1,128}$/.test(access.name) ? `secret.use(${access.name})` : undefined

@@ -3,11 +3,18 @@
 import type { Access, PathAccess } from "../../capability/Access.ts"
 import { asCommand, partlyAsCommand } from "../../capability/command/asCommand.ts"
 import { matchesCommand, reachesCommand } from "../../capability/command/CommandPattern.ts"
+import * as HostPattern from "../../capability/scopes/HostPattern.ts"
+import {
+  literalPrefix,
+  matchesName,
+  matchesSegments,
+  type PathPattern,
+  segmentsOf
+} from "../../capability/scopes/PathPattern.ts"
+import { foldName } from "../../files/foldName.ts"
 import { isYours, type SignedBy } from "../../integrity/Verifier.ts"
 import type { Tier } from "../../item/ItemId.ts"
 import { guardedRead, namesGuarded } from "../guardedPaths.ts"
-import { matchesHost } from "./hostPattern.ts"
-import { foldName, literalPrefix, matchesName, matchesSegments, type PathPattern, segmentsOf } from "./pathPattern.ts"
 import type { ActionName, Rule, RunNovelty } from "./Rule.ts"
 import type { ScopedKind } from "./ruleSubject.ts"
 import { kindOfCapability, scopedKinds, speaksAbout } from "./ruleSubject.ts"
@@ -130,7 +137,7 @@ const matchesScopes = ({ outcome, scopes }: Rule, access: Access, { root }: Rule
         ? "perhaps"
         : "no"
     case "Host":
-      return found(scopes?.Host?.some((pattern) => matchesHost(pattern, access.host, access.port, !allows)))
+      return found(scopes?.Host?.some((pattern) => HostPattern.matches(pattern, access.host, access.port, allows)))
     case "Secret":
       return found(
         scopes?.Secret?.some((name) =>

@@ -2,9 +2,9 @@
 import { Result } from "effect"
 import { type CommandPattern, parsePatterns } from "../../capability/command/CommandPattern.ts"
 import { denied, granted, hasName, type Names } from "../../capability/impliedNames.ts"
+import * as HostPattern from "../../capability/scopes/HostPattern.ts"
+import * as PathPattern from "../../capability/scopes/PathPattern.ts"
 import { nearest } from "../../schema/schemaIssues.ts"
-import { type HostPattern, parseHostPattern } from "./hostPattern.ts"
-import { parsePathPattern, type PathPattern } from "./pathPattern.ts"
 
 /** The kinds of accesses that have scopes, the foremost first: a rule on a tool means the foremost that a call has. */
 export const scopedKinds = ["Command", "Host", "Path", "Secret"] as const
@@ -12,8 +12,8 @@ export type ScopedKind = typeof scopedKinds[number]
 
 export interface Scopes {
   readonly Command?: ReadonlyArray<CommandPattern>
-  readonly Host?: ReadonlyArray<HostPattern>
-  readonly Path?: ReadonlyArray<PathPattern>
+  readonly Host?: ReadonlyArray<HostPattern.HostPattern>
+  readonly Path?: ReadonlyArray<PathPattern.PathPattern>
   /** Names, with `*`. */
   readonly Secret?: ReadonlyArray<string>
 }
@@ -75,6 +75,14 @@ export const parseEach = <A>(parts: ReadonlyArray<string>, parse: (text: string)
 export const parseName = (text: string): Result.Result<string, string> =>
   secretName.test(text) ? Result.succeed(text) : Result.fail("must be a name of letters, digits, _, . and -, or *")
 
+/** A whole domain such as `*.com` is more than a person means. */
+export const parseHost = (text: string): Result.Result<HostPattern.HostPattern, string> =>
+  Result.filterOrFail(
+    HostPattern.parse(text),
+    ({ host }) => !/^\.[^.]+$/.test(host),
+    () => "must have at least two names after *."
+  )
+
 export interface RuleContext {
   /** The person's home folder, for paths that begin with `~/`. */
   readonly home?: string | undefined
@@ -91,9 +99,9 @@ const parseScopes = (
   if (parts === undefined) return Result.fail("must be a list with commas between; quote a part that has a comma")
   switch (kind) {
     case "Path":
-      return Result.map(parseEach(parts, (part) => parsePathPattern(part, home)), (Path) => ({ Path }))
+      return Result.map(parseEach(parts, (part) => PathPattern.parse(part, home)), (Path) => ({ Path }))
     case "Host":
-      return Result.map(parseEach(parts, parseHostPattern), (Host) => ({ Host }))
+      return Result.map(parseEach(parts, parseHost), (Host) => ({ Host }))
     case "Secret":
       return Result.map(parseEach(parts, parseName), (Secret) => ({ Secret }))
   }
