@@ -312,8 +312,8 @@ export const make = Effect.fnUntraced(function*(
     )
 
   /** Runs a call in its project, again after a person's answer. `waits` is told how long its client waits. */
-  const runApproved = Effect.fnUntraced(function*({ args, caller, handle, seen, tool }: Asked, run: Run, waits: Waits) {
-    seen.shorten = yield* shortenNames(tool === "execute")
+  const runApproved = Effect.fnUntraced(function*({ args, caller, handle, seen }: Asked, run: Run, waits: Waits) {
+    seen.shorten = yield* shortenNames
     const { approvalsWait, callsAnswer } = yield* (yield* Settings).current
     yield* waits(callsAnswer)
     // Repeated after an answer, as a call of its own unless its client follows it by its id.
