@@ -118,7 +118,7 @@ const stricter: { readonly [Tag in Verdict["_tag"]]: number } = { Allow: 0, Ask:
 /** As it is now: the user tier may be a link into a repository of settings. */
 const realPathOf = (folder: string): string => {
   try {
-    return realpathSync(folder)
+    return realpathSync.native(folder)
   } catch {
     return folder
   }

@@ -165,8 +165,8 @@ export const make = Effect.fnUntraced(function*(
 
   /** Runs a call in its project, again after a person's answer. */
   const runApproved = Effect.fnUntraced(function*(request: CallRequest, run: Run, setLimit: SetLimit) {
-    const { args, caller, handle, state, tool } = request
-    state.shorten = yield* shortenNames(tool === "execute")
+    const { args, caller, handle, state } = request
+    state.shorten = yield* shortenNames
     const { approvalsWait, callsAnswer } = yield* (yield* Settings).current
     yield* setLimit(callsAnswer)
     // Repeated after an answer, as a call of its own unless its client follows it by its id.
