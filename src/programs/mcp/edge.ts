@@ -4,7 +4,9 @@ import { Cause, Context, Duration, Effect, Result, Schema, Scope } from "effect"
 import * as McpSchema from "effect/ai/McpSchema"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
 import type { ProjectServices } from "../../layers/projectGraph.ts"
+import type { ProjectKey } from "../../layers/Projects.ts"
 import { Projects } from "../../layers/Projects.ts"
+import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
 import type { Caller } from "../../services/call/Caller.ts"
 import { newCallId } from "../../services/call/callId.ts"
 import type { CallWarning } from "../../services/call/CallWarning.ts"
@@ -331,6 +333,12 @@ export const make = Effect.fnUntraced(function*(
     return yield* withApproval(attempt, caller, Duration.toMillis(approvalsWait))
   })
 
+  /** Nobody is offered a rule for a session that has ended. */
+  const endRequests = (key: ProjectKey, session: string) =>
+    projects.use(key)(Effect.flatMap(ApprovalStore, (store) => store.endSession(session))).pipe(
+      Effect.catch((error) => Effect.logWarning(`A question may still offer a rule for it: ${error.message}`))
+    )
+
   const answerTo = Effect.fnUntraced(function*(asked: Asked, gate: HumanGate["Service"], waits: Waits) {
     const { args, caller, handle, seen, tool } = asked
     const { callId, warnings } = seen
@@ -338,6 +346,7 @@ export const make = Effect.fnUntraced(function*(
     seen.about = path
     const key = yield* project.resolve(path)
     if (key === project.own) seen.about = undefined
+    long.atEnd(caller.session, key, endRequests(key, caller.session))
     const audience: RunInProject.Audience = {
       gate: key === project.own ? gate : aboutProject(gate, key),
       warn: (warning) => Effect.sync(() => warnings.push(warning))
