@@ -196,7 +196,10 @@ export const runSteps = Effect.fnUntraced(function*(world: World, family: Family
     else if (step.settings !== undefined) userFile("kiwi.yaml", step.settings)
     else if (step.connect !== undefined) call = yield* world.connect(client)
     else if (step.put !== undefined) put(stepPath(world, step.put), step.text)
-    else if (step.remove !== undefined) fs.rmSync(stepPath(world, step.remove), { recursive: true })
+    else if (step.append !== undefined) fs.appendFileSync(stepPath(world, step.append), step.text)
+    else if (step.copy !== undefined) {
+      put(stepPath(world, step.to), fs.readFileSync(stepPath(world, step.copy), "utf8"))
+    } else if (step.remove !== undefined) fs.rmSync(stepPath(world, step.remove), { recursive: true })
     else if (step.link !== undefined) link(world, step.link, step.to)
     else if (step.mode !== undefined) fs.chmodSync(stepPath(world, step.mode), Number.parseInt(step.to, 8))
     else if (step.sign !== undefined) {
