@@ -10,6 +10,7 @@ import {
   grants,
   offersOf,
   refuseAll,
+  rulesAsking,
   settle,
   whyNot
 } from "../../services/approval/Approval.ts"
@@ -156,9 +157,10 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         ...(processes === undefined ? {} : { pid: processes.own }),
         what,
         ...(tool === undefined ? {} : { tool }),
-        asks: asks.map(({ access, offer, reason, rule }) => ({
+        asks: asks.map(({ access, also, offer, reason, rule }) => ({
           access: redactUrls(showAccess(access)),
           rule,
+          ...(also === undefined ? {} : { also }),
           reason,
           ...(isKeepable(offer) ? { offer } : {}),
           ...denialOf(access)
@@ -224,7 +226,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
           ...(answer === "session" ? { session } : {}),
           at: new Date(now).toISOString(),
           by,
-          answers: [...new Set(approval.asks.map((asked) => asked.rule))],
+          answers: [...new Set(approval.asks.flatMap(rulesAsking))],
           approval: approval.id
         })))
         const after = record(current, approval, { answer, rules, by, at: now }, lasts)

@@ -19,6 +19,8 @@ export const AskedAccess = Schema.Struct({
   /** "fs.write(src/a.ts)" */
   access: Schema.String,
   rule: Schema.String,
+  /** Other rules that ask the same. */
+  also: Schema.optionalKey(Schema.Array(Schema.String)),
   reason: Schema.String,
   /** "allow: fs.write(src/**)" */
   offer: Schema.optionalKey(Schema.String),
@@ -109,6 +111,9 @@ const isInTime = ({ answered, at, until }: Approval, now: number): boolean =>
 /** Whose request it is. A label is the caller's own claim, and a server's session ends with a restart. */
 const isSameCaller = (a: Pick<Caller, "surface" | "client">, b: Caller): boolean =>
   a.surface === b.surface && a.client === b.client
+
+/** The rules that ask. */
+export const rulesAsking = ({ also = [], rule }: AskedAccess): ReadonlyArray<string> => [rule, ...also]
 
 /** A rule is named by its line: what it says is in the reason. */
 const askKey = ({ access, reason, rule }: AskedAccess): string => JSON.stringify([access, rule, reason])
