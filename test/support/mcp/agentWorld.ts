@@ -19,9 +19,9 @@ import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import { ChildProcesses } from "../../../src/services/process/ChildProcesses.ts"
 import type { Isolation } from "../../../src/services/sandbox/Isolation.ts"
 import { SignerTrust } from "../../../src/services/trust/SignerTrust.ts"
+import { makeShelf } from "../../layers/item/shelf.ts"
 import { questionText } from "../questionText.ts"
 import { realProject } from "../realProject.ts"
-import { makeShelf } from "../../layers/item/shelf.ts"
 import { locationOf, makeSigner, signText, type TestSigner } from "../snapshots.ts"
 import { agree, trustProject } from "../trustWorld.ts"
 
@@ -72,6 +72,8 @@ export interface AgentWorld {
   /** A folder beside the project. */
   readonly outside: string
   readonly userSpace: string
+  /** `$KIWI_HOME` */
+  readonly home: string
   /** The questions that the person was shown. */
   readonly asked: Array<string>
   readonly call: (tool: string, parameters: object, dryRun?: boolean) => Effect.Effect<Answered>
@@ -201,6 +203,7 @@ export const agentWorld = Effect.fnUntraced(function*(options: AgentWorldOptions
     project,
     outside,
     userSpace,
+    home: real.home,
     asked,
     call,
     connect,
