@@ -171,7 +171,7 @@ export const claim = (
   if (pending !== undefined && covers(pending, request.asks)) {
     if (isOwn(pending) && !hasEnded(pending)) return [{ _tag: "Pending", approval: pending }, approvals]
     const { brief, call, caller, details, pid } = request
-    const { ended, ...rest } = pending
+    const { ended: _, ...rest } = pending
     const shown = brief === undefined ? { details } : { details, brief }
     const adopted: Approval = { ...rest, call, caller, ...shown, ...(pid === undefined ? {} : { pid }) }
     return [{ _tag: "Pending", approval: adopted }, replace(pending, adopted)]
