@@ -130,6 +130,20 @@ interface Spoken {
   readonly found: ReadonlyArray<FoundRule>
 }
 
+/** A question with the other rules that ask it: an answer is for all of them, and one to fewer settles nothing. */
+const withOthers = (verdict: Verdict, best: FoundRule, spoken: ReadonlyArray<Spoken>): Verdict => {
+  if (verdict._tag !== "Ask") return verdict
+  const others = spoken.flatMap(({ found }) => found).filter((one) =>
+    one !== best && one.rule.outcome === "ask" && one.match === "yes"
+  )
+  if (others.length === 0) return verdict
+  const reasons = others.map((one) => {
+    const why = one.rule.reason === undefined ? "" : `: ${safeLine(one.rule.reason, 300)}`
+    return `so is the rule "${shown(one)}"${novel(one.rule)}${why}`
+  })
+  return { ...verdict, reason: [verdict.reason, ...reasons].join("; "), also: others.map(nameOf) }
+}
+
 /** Decides one access by the rules of all sources, and by the default. */
 const makeJudge = Effect.gen(function*() {
   const { levels } = yield* ChildProcesses
@@ -192,7 +206,7 @@ const makeJudge = Effect.gen(function*() {
       }
       const own = byAccepted ? undefined : shippedDefault(action, access, around)
       if (best === undefined) return own ?? shippedDefault(action, access, around)
-      const verdict = verdictOf(best, access, around.sandboxed)
+      const verdict = withOthers(verdictOf(best, access, around.sandboxed), best, spoken)
       return own !== undefined && stricter[own._tag] >= stricter[verdict._tag] ? own : verdict
     }
     return conditional

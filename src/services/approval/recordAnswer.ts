@@ -5,6 +5,7 @@ import type { Access, PathCapability } from "../capability/Access.ts"
 import { matchRule } from "../permission/rule/matchRule.ts"
 import { parseRuleLine, type Rule } from "../permission/rule/Rule.ts"
 import type { Answered, Approval, Approvals, ApprovalState, AskedAccess } from "./Approval.ts"
+import { rulesAsking } from "./Approval.ts"
 
 /** "src/a.ts" of "fs.write(src/a.ts)" */
 const scopeOf = (shown: string, capability: string): string => shown.slice(capability.length + 1, -1)
@@ -60,9 +61,9 @@ const matches = (
 const makeSettles = (of: Approval, { answer, rules }: Answered): (other: Approval) => boolean => {
   const made = rules.flatMap((rule) => Result.getOrUndefined(parseRuleLine(rule)) ?? [])
   const lines = new Set(rules)
-  const asking = new Set(of.asks.map(({ rule }) => rule))
+  const asking = new Set(of.asks.flatMap(rulesAsking))
   const isAllowed = (other: Approval) => (ask: AskedAccess): boolean =>
-    asking.has(ask.rule) && matches(made, lines, other, ask, ask.offer)
+    rulesAsking(ask).every((rule) => asking.has(rule)) && matches(made, lines, other, ask, ask.offer)
   const isDenied = (other: Approval) => (ask: AskedAccess): boolean => matches(made, lines, other, ask, ask.denial)
   return (other) => {
     if (other.state !== "pending" || other.caller.client !== of.caller.client) return false

@@ -75,6 +75,9 @@ const signedAsWanted = (wanted: ReadonlyArray<string>, { by }: RuleItem, allows:
   return allows ? by.length > 0 && by.every((one) => fits(one) || (one !== undefined && isYours(one))) : by.some(fits)
 }
 
+const isFrom = (by: SignedBy | undefined, source: string | undefined): boolean =>
+  by !== undefined && (isYours(by) || (by._tag === "Source" && by.name === source))
+
 const defaultSigner = ["you"]
 
 /** Everything that does not depend on the access. */
@@ -86,8 +89,9 @@ const holdsFor = (rule: Rule, query: RuleQuery): boolean => {
   if (rule.tool !== undefined && (item === undefined || !matchesTool(rule.tool, item))) return false
   if (rule.tier !== undefined && (item === undefined || !rule.tier.includes(item.tier))) return false
   if (rule.digest !== undefined && !rule.digest.some((digest) => item?.digests.includes(digest) === true)) return false
-  // A source's name says already where its items come from.
+  // A source's name says already where its items come from, and nothing of what they are built on.
   const ofSource = item?.source !== undefined && rule.tool?.startsWith(`${item.source}/`) === true
+  if (allows && ofSource && !item.by.every((by) => isFrom(by, item.source))) return false
   const signer = rule.signer ?? (allows && rule.tool !== undefined && !ofSource ? defaultSigner : undefined)
   return signer === undefined || (item !== undefined && signedAsWanted(signer, item, allows))
 }
