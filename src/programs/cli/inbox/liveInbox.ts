@@ -43,9 +43,6 @@ const showHelp = ({ at, caller, context, options, reason }: AskedHelp): Shown =>
     ...(context === undefined ? [] : ["", context])
   ], [...options.slice(0, 9).map((_, index) => [String(index + 1), "answer"] as const), ["d", "dealt with"]])
 
-const lowering =
-  "It needs a sandbox, and no rule is in its way. Your own ~/.ai/config/kiwi.yaml may let the tool run without one: isolation.tools"
-
 const showRefused = ({ allow, at, code, denied_by, message, rule }: Refused): Shown =>
   showText([
     message,
@@ -57,7 +54,7 @@ const showRefused = ({ allow, at, code, denied_by, message, rule }: Refused): Sh
       ? ["", `This rule would allow it: ${allow}`]
       : denied_by !== undefined
       ? ["", `The rule ${denied_by} denies it. Without that rule it would not be refused`]
-      : ["", code === "SANDBOX_UNAVAILABLE" ? lowering : "No rule alone would allow it"])
+      : ["", "No rule alone would allow it: what it says above has to change first"])
   ], allow !== undefined ? [["r", "make the rule"]] : denied_by === undefined ? [] : [["r", "remove the rule"]])
 
 const sentence = (error: KiwiError): string => {
