@@ -41,8 +41,9 @@ const matches = (
   ask: AskedAccess,
   line = ""
 ) => {
-  if (lines.has(line)) return true
   const access = accessOf(ask)
+  // What is offered of a command may be the whole line that it is in.
+  if ((access === undefined || access._tag === "Command") && lines.has(line)) return true
   if (access === undefined) return false
   const query = {
     client: caller.client,
