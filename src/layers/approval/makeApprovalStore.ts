@@ -30,6 +30,7 @@ import { showAccess } from "../../services/capability/Access.ts"
 import type { Access } from "../../services/capability/Access.ts"
 import { answeredRuleIssue } from "../../services/permission/answeredRule.ts"
 import { ruleFor } from "../../services/permission/offeredRule.ts"
+import { askersOf } from "../../services/permission/PermissionGate.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
@@ -154,9 +155,10 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         ...(processes === undefined ? {} : { pid: processes.own }),
         what,
         ...(tool === undefined ? {} : { tool }),
-        asks: asks.map(({ access, offer, reason, rule }) => ({
+        asks: asks.map(({ access, askedBy, offer, reason, rule }) => ({
           access: redactUrls(showAccess(access)),
           rule,
+          ...(askedBy === undefined ? {} : { askedBy }),
           reason,
           ...(isKeepable(offer) ? { offer } : {}),
           ...denialOf(access)
@@ -222,7 +224,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
           ...(answer === "session" ? { session } : {}),
           at: new Date(now).toISOString(),
           by,
-          answers: [...new Set(approval.asks.map((asked) => asked.rule))],
+          answers: [...new Set(approval.asks.flatMap(askersOf))],
           approval: approval.id
         })))
         const after = record(current, approval, { answer, rules, by, at: now }, lasts)

@@ -23,6 +23,7 @@ import { ChildProcesses } from "../../services/process/ChildProcesses.ts"
 import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
+import { sha256 } from "../identity/sha256.ts"
 import { makeProfileOf } from "./profile/callerProfile.ts"
 import { requireListed } from "./profile/requireListed.ts"
 import { accessesOf, queryOf } from "./ruleQuery.ts"
@@ -43,6 +44,9 @@ const alwaysPossible = new Set<Action["_tag"]>(["Search", "Load", "Help", "Sign"
 
 /** "user:config/permissions.yaml:4" */
 export const nameOf = ({ file, id, line }: PlacedRule): string => id === undefined ? `${file}:${line}` : `${file} ${id}`
+
+/** A rule as answers know it. Its line may change, and another rule may come to stand there. */
+const identityOf = ({ file, rule }: PlacedRule): string => `${file} ${sha256(JSON.stringify(rule.entry))}`
 
 const shown = ({ rule }: PlacedRule): string => safeLine(showRule(rule), 200)
 
@@ -94,6 +98,28 @@ const verdictOf = (found: FoundRule, access: Access, confined = false): Verdict 
   }
 }
 
+/** The question of all rules that ask, and of the default if it asks too: an answer settles it if it is for each. */
+const questionOf = (
+  found: ReadonlyArray<FoundRule>,
+  own: Verdict | undefined,
+  access: Access,
+  confined: boolean
+): Verdict => {
+  const asking = found.filter((one) => strictness(one) === 2)
+  const all = asking.toSorted((a, b) => a.file === b.file ? a.line - b.line : 0)
+    .map((one) => verdictOf(one, access, confined))
+    .filter((verdict) => verdict._tag === "Ask")
+  const asks = own?._tag === "Ask" ? [own] : []
+  const [first = asks[0]] = all
+  return {
+    _tag: "Ask",
+    rule: first?.rule ?? "",
+    askedBy: [...new Set([...asking.map(identityOf), ...asks.map(({ rule }) => rule)])].toSorted(),
+    reason: [...new Set([...all, ...asks].map(({ reason }) => reason))].join("; "),
+    ...(all.some(({ offer }) => offer === undefined) ? {} : { offer: first?.offer })
+  }
+}
+
 /** The text of a file that nobody accepted is not quoted: whoever wrote it would speak to the caller. */
 const unusableRules = (action: Action, { file, narrows, unusable }: RuleSource) =>
   new PermissionDenied({
@@ -104,8 +130,6 @@ const unusableRules = (action: Action, { file, narrows, unusable }: RuleSource) 
     }`,
     hint: narrows ? "kiwi permissions check" : unusable?.hint ?? "kiwi permissions check"
   })
-
-const stricter: { readonly [Tag in Verdict["_tag"]]: number } = { Allow: 0, Ask: 1, Deny: 2 }
 
 /** As it is now: the user tier may be a link into a repository of settings. */
 const realPathOf = (folder: string): string => {
@@ -170,12 +194,15 @@ const makeJudge = Effect.gen(function*() {
     const all = foundIn(sources, query, access)
     const decideOn = (found: ReadonlyArray<FoundRule>): Verdict => {
       const best = strictest(found)
-      if (best === undefined) return shippedDefault(action, access, around)
-      const verdict = verdictOf(best, access, around.sandboxed)
       // Only a rule that allows takes the place of the default.
-      if (found.some(({ rule }) => rule.outcome === "allow")) return verdict
-      const own = shippedDefault(action, access, around)
-      return stricter[own._tag] > stricter[verdict._tag] ? own : verdict
+      const own = found.some(({ rule }) => rule.outcome === "allow")
+        ? undefined
+        : shippedDefault(action, access, around)
+      if (best === undefined) return own ?? shippedDefault(action, access, around)
+      if (own?._tag === "Deny" && strictness(best) < 3) return own
+      return strictness(best) === 2
+        ? questionOf(found, own, access, around.sandboxed)
+        : verdictOf(best, access, around.sandboxed)
     }
     return all.some(({ rule }) => rule.parameters !== undefined)
       ? Effect.map(Effect.filter(all, (one) => fits(one, access)), decideOn)

@@ -2,6 +2,7 @@
 // Which backend keeps the list makes no difference to them.
 import { Schema } from "effect"
 import { Caller } from "../call/Caller.ts"
+import { askersOf } from "../permission/PermissionGate.ts"
 
 /**
  * `once`: this call with these arguments, one time. `session`: the offered rules until the caller's session ends.
@@ -19,6 +20,8 @@ export const AskedAccess = Schema.Struct({
   /** "fs.write(src/a.ts)" */
   access: Schema.String,
   rule: Schema.String,
+  /** See `Ask`. */
+  askedBy: Schema.optionalKey(Schema.Array(Schema.String)),
   reason: Schema.String,
   /** "allow: fs.write(src/**)" */
   offer: Schema.optionalKey(Schema.String),
@@ -108,8 +111,7 @@ const isInTime = ({ answered, at, until }: Approval, now: number): boolean =>
 const isSameCaller = (a: Pick<Caller, "surface" | "client">, b: Caller): boolean =>
   a.surface === b.surface && a.client === b.client
 
-/** A rule is named by its line: what it says is in the reason. */
-const askKey = ({ access, reason, rule }: AskedAccess): string => JSON.stringify([access, rule, reason])
+const askKey = (ask: AskedAccess): string => JSON.stringify([ask.access, askersOf(ask), ask.reason])
 
 /** Whether everything that is asked now was shown then. If the rules changed since, the person is asked anew. */
 const covers = (shown: Approval, asks: ReadonlyArray<AskedAccess>): boolean => {

@@ -2,6 +2,7 @@
 // asked now.
 import { Result } from "effect"
 import type { Access, PathCapability } from "../capability/Access.ts"
+import { askersOf } from "../permission/PermissionGate.ts"
 import { matchRule } from "../permission/rule/matchRule.ts"
 import { parseRuleLine, type Rule } from "../permission/rule/Rule.ts"
 import type { Answered, Approval, Approvals, ApprovalState, AskedAccess } from "./Approval.ts"
@@ -59,9 +60,9 @@ const matches = (
 const makeSettles = (of: Approval, { answer, rules }: Answered): (other: Approval) => boolean => {
   const made = rules.flatMap((rule) => Result.getOrUndefined(parseRuleLine(rule)) ?? [])
   const lines = new Set(rules)
-  const asking = new Set(of.asks.map(({ rule }) => rule))
+  const asking = new Set(of.asks.flatMap(askersOf))
   const isAllowed = (other: Approval) => (ask: AskedAccess): boolean =>
-    asking.has(ask.rule) && matches(made, lines, other, ask, ask.offer)
+    askersOf(ask).every((one) => asking.has(one)) && matches(made, lines, other, ask, ask.offer)
   const isDenied = (other: Approval) => (ask: AskedAccess): boolean => matches(made, lines, other, ask, ask.denial)
   return (other) => {
     if (other.state !== "pending" || other.caller.client !== of.caller.client) return false

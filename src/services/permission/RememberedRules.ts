@@ -15,7 +15,7 @@ export const RememberedRule = Schema.Struct({
   at: Schema.String,
   /** How the person was reached: "answered at /dev/pts/3". */
   by: Schema.String,
-  /** Names of the rules that had asked: it settles the questions of no other. Absent: of all. */
+  /** The rules that had asked, see `askersOf`: it answers no other. Absent: all. */
   answers: Schema.optionalKey(Schema.Array(Schema.String)),
   /**
    * It settles nothing: it is what the client may have run, with the person's agreement. `print` stands for its whole

@@ -152,6 +152,7 @@ export const contract = (
       ["a client whose name is a label", { caller: { ...agent, client: "eve", label: "ada" } }],
       ["a further access", { asks: [writes("src/a.ts"), writes("infra/b.ts")] }],
       ["another access", { asks: [writes("src/b.ts")] }],
+      ["one rule more that asks", { asks: [{ ...writes("src/a.ts"), askedBy: ["default: changes ask", "user 1"] }] }],
       ["another rule that asks", { asks: [{ ...writes("src/a.ts"), rule: "project: ask: fs.write(**)" }] }]
     ]
     for (const [what, more] of others) {
@@ -162,6 +163,29 @@ export const contract = (
           assert.notStrictEqual(yield* file(store, request(more)), id)
           assert.strictEqual(yield* tagOf(store.require(request())), "Approved")
         }))
+    }
+
+    const moves: ReadonlyArray<readonly [string, string, ReadonlyArray<string>, string]> = [
+      ["the rule has moved to another line", "user:7", ["user 1"], "Approved"],
+      ["another rule is on its line", "user:4", ["user 2"], "ApprovalPending"],
+      ["one more asks", "user:4", ["user 1", "user 2"], "ApprovalPending"]
+    ]
+    for (const [what, rule, askedBy, outcome] of moves) {
+      for (const answer of ["once", "always"] as const) {
+        test(`an answer ${answer}, where since then ${what}: ${outcome}`, (store) =>
+          Effect.gen(function*() {
+            const asks = [{ ...writes("src/a.ts"), rule: "user:4", askedBy: ["user 1"] }]
+            const later = request({ asks: [{ ...asks[0]!, rule, askedBy }], callId: "c2" })
+            const second = { ...later, digest: "e".repeat(64), caller: { ...agent, session: "s2" } }
+            const id = yield* file(store, request({ asks }))
+            if (answer === "always") yield* file(store, second)
+            yield* answerIt(store, id, answer)
+            assert.strictEqual(yield* tagOf(store.require(later)), outcome)
+            const [made] = yield* (yield* RememberedRules).current
+            assert.deepStrictEqual(made?.answers, answer === "always" ? ["user 1"] : undefined)
+            if (answer === "always") assert.strictEqual(yield* tagOf(store.require(second)), outcome)
+          }))
+      }
     }
 
     test("what was approved covers what is asked less since", (store) =>
