@@ -35,7 +35,9 @@ import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
 import { requireAct, sawUnreadable } from "../../services/trust/HumanAct.ts"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { questionOf, refusalOf, rulesOf } from "./approvalQuestion.ts"
+import { touchedOf } from "./auditAsked.ts"
 
 export interface ApprovalBackend {
   /**
@@ -62,6 +64,13 @@ const byOf = ({ agent, by, seen }: HumanAct): string =>
 /** A rule is kept in plain text and has to be exact, so none is made of what carries a secret. */
 const isKeepable = (rule: string | undefined): rule is string => rule !== undefined && redactUrls(rule) === rule
 
+const keepableOf = (access: Access) => {
+  const whole = showAccess(access)
+  const shown = redactUrls(whole)
+  const touches = shown === whole ? touchedOf(access) : undefined
+  return { access: shown, ...(touches === undefined ? {} : { touches }) }
+}
+
 /** What `never` denies: exactly what was asked. */
 const denialOf = (access: Access) => {
   const rule = access._tag === "Plain" ? undefined : ruleFor(access)
@@ -71,6 +80,7 @@ const denialOf = (access: Access) => {
 export const make = Effect.fnUntraced(function*({ change, processes, read }: ApprovalBackend) {
   const settings = yield* Settings
   const remembered = yield* RememberedRules
+  const { userHome } = yield* KiwiHome
 
   const life = Effect.map(settings.current, ({ approvalsTimeout }) => Duration.toMillis(approvalsTimeout))
 
@@ -156,7 +166,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         what,
         ...(tool === undefined ? {} : { tool }),
         asks: asks.map(({ access, askedBy, offer, reason, rule }) => ({
-          access: redactUrls(showAccess(access)),
+          ...keepableOf(access),
           rule,
           ...(askedBy === undefined ? {} : { askedBy }),
           reason,
@@ -227,7 +237,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
           answers: [...new Set(approval.asks.flatMap(askersOf))],
           approval: approval.id
         })))
-        const after = record(current, approval, { answer, rules, by, at: now }, lasts)
+        const after = record(current, approval, { answer, rules, by, at: now }, lasts, { home: userHome })
         return [after.find((one) => one.id === approval.id) ?? approval, after] as const
       }))
     }),

@@ -1,6 +1,7 @@
 // A request that a person has to answer, and what it becomes: pure functions over the list of a project's requests.
 // Which backend keeps the list makes no difference to them.
 import { Schema } from "effect"
+import { AuditTouched } from "../audit/AuditEntry.ts"
 import { Caller } from "../call/Caller.ts"
 import { askersOf } from "../permission/PermissionGate.ts"
 
@@ -15,10 +16,12 @@ export type ApprovalAnswer = typeof ApprovalAnswer.Type
 export const ApprovalState = Schema.Literals(["pending", "approved", "rejected", "expired", "spent"])
 export type ApprovalState = typeof ApprovalState.Type
 
-/** A question of the permission gate, as it is kept: what would be touched as text, never with parameters. */
+/** A question of the permission gate, as it is kept: what would be touched, never with parameters. */
 export const AskedAccess = Schema.Struct({
   /** "fs.write(src/a.ts)" */
   access: Schema.String,
+  /** The same, for rules. Absent if no rule can name it, or if it carries a secret. */
+  touches: Schema.optionalKey(AuditTouched),
   rule: Schema.String,
   /** See `Ask`. */
   askedBy: Schema.optionalKey(Schema.Array(Schema.String)),
@@ -244,18 +247,3 @@ export const refuseAll = (approvals: Approvals, ids: ReadonlySet<string>, by: st
       ? { ...one, state: "rejected", answered: { answer: "no", rules: [], by, at: now }, until: now + life }
       : one
   )
-
-/** Requests that one answer settles, together: the first stands for all. */
-export const together = (approvals: Approvals): ReadonlyArray<readonly [Approval, ...ReadonlyArray<Approval>]> => {
-  const groups = new Map<string, [Approval, ...Array<Approval>]>()
-  for (const one of approvals) {
-    const offers = one.asks.map(({ offer }) => offer)
-    const isAlone = one.state !== "pending" || offers.some((offer) => offer === undefined)
-    const { client, session, surface } = one.caller
-    const key = isAlone ? one.id : JSON.stringify([surface, client, session, [...new Set(offers)].toSorted()])
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [one])
-    else group.push(one)
-  }
-  return [...groups.values()]
-}

@@ -336,6 +336,12 @@ export const contract = (
       reason: "reaches a server",
       offer: `allow: net.http(${host})`
     })
+    const reads = (path: string, below?: true): Ask => ({
+      access: { _tag: "Path", capability: "fs.read", path, ...(below === undefined ? {} : { below }) },
+      rule: "default: changes ask",
+      reason: "reads",
+      offer: `allow: fs.read(${path}${below === undefined ? "" : "/**"})`
+    })
     const docs = (path: string): Ask => writes(path, "allow: fs.write(docs/**)")
     const doc = docs("docs/x.md")
     type Case = readonly [rule: string, first: Ask, other: ReadonlyArray<Ask>, settled: boolean]
@@ -346,7 +352,7 @@ export const contract = (
       ["allow: fs.write(docs/*.md)", doc, [docs("docs/y.md")], true],
       ["allow: fs.write(docs/*.md)", doc, [docs("docs/y.txt")], false],
       ["allow: fs.write(docs/*.md)", doc, [docs("docs/deep/y.md")], false],
-      ["allow: fs.write(docs/*.md)", doc, [docs("docs/[xy].md")], false],
+      ["allow: fs.write(docs/*.md)", doc, [docs("docs/[xy].md")], true],
       ["allow: fs.write(docs/x.md)", doc, [docs("docs/y.md")], false],
       ["allow: fs.write(docs/**)", doc, [docs("docs/y.md"), docs("src/y.md")], false],
       ["allow: fs.write(docs/**)", doc, [docs("docs/y.md"), docs("docs/z.md")], true],
@@ -358,6 +364,17 @@ export const contract = (
       ["allow: process.exec(npm test)", runs("npm test"), [runs("npm test x")], false],
       ["allow: net.http(*.x.org)", reaches("a.x.org"), [reaches("b.x.org")], true],
       ["allow: net.http(*.x.org)", reaches("a.x.org"), [reaches("b.y.org")], false],
+      ["allow: fs.read(src)", reads("src"), [reads("src", true)], false],
+      ["allow: fs.read(src)", reads("src"), [reads("src/a")], false],
+      ["allow: fs.read(src/*)", reads("src"), [reads("src", true)], false],
+      ["allow: fs.read(src/**)", reads("src"), [reads("src", true)], true],
+      ["allow: fs.read(src/**)", reads("src", true), [reads("src")], true],
+      ["allow: fs.read(src/**)", reads("src", true), [reads("src/lib", true)], true],
+      ["allow: fs.read(src/lib/**)", reads("src", true), [reads("src", true)], false],
+      ["allow: fs.read(~/notes/**)", reads("/memory/home/notes/a"), [reads("/memory/home/notes/b")], true],
+      ["allow: fs.read(~/notes/**)", reads("/memory/home/notes/a"), [reads("/memory/home/other")], false],
+      ["deny: fs.read(src/keys)", reads("src", true), [reads("src/keys", true)], true],
+      ["deny: fs.read(src/keys)", reads("src", true), [reads("src/lib", true)], false],
       ["deny: fs.write(docs/**)", doc, [docs("docs/y.md")], true],
       ["deny: fs.write(docs/**)", doc, [docs("src/y.md"), docs("DOCS/y.md")], true],
       ["deny: fs.write(docs/**)", doc, [docs("src/y.md")], false],
