@@ -32,7 +32,7 @@ export interface ApprovalRequest {
   readonly unreadable?: ReadonlyArray<string>
   /**
    * SHA-256, in hex, over everything that decides what the call does: chain digest, parameters, config without secrets,
-   * isolation level. An answer `once` is for exactly this, and for this caller.
+   * isolation level, and the token's thread and directive. An answer `once` is for exactly this, and for this caller.
    */
   readonly digest: string
 }
