@@ -86,6 +86,9 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
 
   const hasEnded = ({ pid }: Approval): boolean => pid !== undefined && processes?.runs(pid) === false
 
+  const possibleFor = (approval: Approval): ReadonlyArray<ApprovalAnswer> =>
+    approval.state === "pending" ? answersOf(approval, hasEnded(approval)) : []
+
   const find = Effect.fnUntraced(function*(approvals: Approvals, id: string) {
     const named = approvals.find((one) => one.id === id)
     const waiting = approvals.filter(({ caller, state }) => state === "pending" && caller.session === id)
@@ -132,7 +135,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
   })
 
   const ask = Effect.fnUntraced(function*(approval: Approval, { answers, rules }: AnswerOptions) {
-    const possible = answersOf(approval, hasEnded(approval))
+    const possible = possibleFor(approval)
     const offered = answers ?? possible
     const other = offered.find((answer) => !possible.includes(answer))
     if (other !== undefined || offered.length === 0) {
@@ -196,7 +199,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
           return yield* new ApprovalExpired({ id, what, rule })
       }
     }),
-    list: Effect.flatMap(read, settled),
+    list: Effect.map(Effect.flatMap(read, settled), (all) => all.map((one) => ({ ...one, answers: possibleFor(one) }))),
     propose: Effect.fnUntraced(function*(id, options = {}) {
       return yield* ask(yield* find(yield* Effect.flatMap(read, settled), id), options)
     }),
@@ -207,7 +210,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         const current = settle(approvals, now)
         const { approval, question } = yield* ask(yield* find(current, id), options)
         yield* requireAct(question, act)
-        const answer = answersOf(approval, hasEnded(approval)).find((one) => one === act.choice)
+        const answer = possibleFor(approval).find((one) => one === act.choice)
         if (answer === undefined || question.choices?.some(({ value }) => value === answer) !== true) {
           return yield* new AnswerRefused({
             id: approval.id,
@@ -226,12 +229,13 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         }
         const rules = rulesOf(approval, answer, options.rules)
         const by = byOf(act)
-        const { client, session } = approval.caller
+        const { caller: { client, session }, pid } = approval
+        const until = answer !== "session" ? {} : pid === undefined ? { session } : { session, pid }
         yield* remembered.add(rules.map((rule, index) => ({
           id: index === 0 ? approval.id : `${approval.id}-${index + 1}`,
           rule,
           client,
-          ...(answer === "session" ? { session } : {}),
+          ...until,
           at: new Date(now).toISOString(),
           by,
           answers: [...new Set(approval.asks.flatMap(askersOf))],

@@ -218,7 +218,7 @@ export const denialsOf = (asks: ReadonlyArray<AskedAccess>): ReadonlyArray<strin
  * The answers that a request can get. A command is a session of its own, so `session` would mean nothing there, nor
  * after the session has ended.
  */
-export const answersOf = ({ asks, caller }: Approval, hasEnded = false): ReadonlyArray<ApprovalAnswer> => [
+export const answersOf = ({ asks, caller }: Approval, hasEnded: boolean): ReadonlyArray<ApprovalAnswer> => [
   "once",
   ...(offersOf(asks).length === 0
     ? []

@@ -57,8 +57,10 @@ const makeSettles = (
  * Requests that one answer settles, together: the first stands for all. One that only the answer `always` settles stands
  * for itself.
  */
-export const together = (approvals: Approvals): ReadonlyArray<readonly [Approval, ...ReadonlyArray<Approval>]> => {
-  const groups: Array<readonly [Approval, ...ReadonlyArray<Approval>]> = []
+export const together = <A extends Approval>(
+  approvals: ReadonlyArray<A>
+): ReadonlyArray<readonly [A, ...ReadonlyArray<A>]> => {
+  const groups: Array<readonly [A, ...ReadonlyArray<A>]> = []
   let rest = approvals
   for (let [first] = rest; first !== undefined; [first] = rest) {
     const rules = offersOf(first.asks)
