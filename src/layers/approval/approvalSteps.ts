@@ -12,6 +12,7 @@ import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Primitives } from "../../services/primitive/Primitive.ts"
 import { blame } from "../call/blame.ts"
 import type { Facts, Prepared } from "../call/Step.ts"
+import { threadOf } from "../capability/callSteps.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { shownName } from "../identity/shownName.ts"
 import { pinCopies } from "../integrity/integritySteps.ts"
@@ -100,7 +101,7 @@ export const requireApproval = Effect.gen(function*() {
   })
 
   return Effect.fnUntracedEager(function*(facts: Asked) {
-    const { asks, call, chain, env, isolation, parameters, verified } = facts
+    const { asks, call, chain, claims, env, isolation, parameters, verified } = facts
     const { within = [] } = call
     if (asks.length === 0 || call.dryRun) return notAsked
     const { config, plan, secrets } = yield* planOf(facts)
@@ -143,8 +144,13 @@ export const requireApproval = Effect.gen(function*() {
         parameters,
         config,
         isolation,
-        // The same call by a tool is another one.
-        ...(within.length === 0 ? [] : [within.map(({ tool }) => tool)])
+        // The same call by a tool, in a thread or for a directive is another one.
+        ...(within.length === 0 ? [] : [within.map(({ tool }) => tool)]),
+        ...(claims === undefined ? [] : [{
+          directive: claims.act,
+          // A thread that was made for one call has another name when the call is repeated.
+          ...(within.some((one) => claims.sub === threadOf(one.call)) ? {} : { thread: claims.sub })
+        }])
       ]))
     })
     yield* rememberRuns(asks, call.caller, approved)

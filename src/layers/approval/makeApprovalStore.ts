@@ -10,7 +10,6 @@ import {
   grants,
   offersOf,
   refuseAll,
-  rulesAsking,
   settle,
   whyNot
 } from "../../services/approval/Approval.ts"
@@ -32,11 +31,14 @@ import { showAccess } from "../../services/capability/Access.ts"
 import type { Access } from "../../services/capability/Access.ts"
 import { answeredRuleIssue } from "../../services/permission/answeredRule.ts"
 import { ruleFor } from "../../services/permission/offeredRule.ts"
+import { askersOf } from "../../services/permission/PermissionGate.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
 import { requireAct, sawUnreadable } from "../../services/trust/HumanAct.ts"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { questionOf, refusalOf, rulesOf } from "./approvalQuestion.ts"
+import { touchedOf } from "./auditAsked.ts"
 
 export interface ApprovalBackend {
   /**
@@ -63,6 +65,13 @@ const byOf = ({ agent, by, seen }: HumanAct): string =>
 /** A rule is kept in plain text and has to be exact, so none is made of what carries a secret. */
 const isKeepable = (rule: string | undefined): rule is string => rule !== undefined && redactUrls(rule) === rule
 
+const keepableOf = (access: Access) => {
+  const whole = showAccess(access)
+  const shown = redactUrls(whole)
+  const touches = shown === whole ? touchedOf(access) : undefined
+  return { access: shown, ...(touches === undefined ? {} : { touches }) }
+}
+
 /** What `never` denies: exactly what was asked. */
 const denialOf = (access: Access) => {
   const rule = access._tag === "Plain" ? undefined : ruleFor(access)
@@ -72,11 +81,15 @@ const denialOf = (access: Access) => {
 export const make = Effect.fnUntraced(function*({ change, processes, read }: ApprovalBackend) {
   const settings = yield* Settings
   const remembered = yield* RememberedRules
+  const { userHome } = yield* KiwiHome
 
   const life = Effect.map(settings.current, ({ approvalsTimeout }) => Duration.toMillis(approvalsTimeout))
 
   const hasEnded = ({ ended, pid }: Approval): boolean =>
     ended === true || (pid !== undefined && processes?.runs(pid) === false)
+
+  const possibleFor = (approval: Approval): ReadonlyArray<ApprovalAnswer> =>
+    approval.state === "pending" ? answersOf(approval, hasEnded(approval)) : []
 
   const find = Effect.fnUntraced(function*(approvals: Approvals, id: string) {
     const named = approvals.find((one) => one.id === id)
@@ -124,7 +137,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
   })
 
   const ask = Effect.fnUntraced(function*(approval: Approval, { answers, rules }: AnswerOptions) {
-    const possible = answersOf(approval, hasEnded(approval))
+    const possible = possibleFor(approval)
     const offered = answers ?? possible
     const other = offered.find((answer) => !possible.includes(answer))
     if (other !== undefined || offered.length === 0) {
@@ -157,10 +170,10 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         ...(processes === undefined ? {} : { pid: processes.own }),
         what,
         ...(tool === undefined ? {} : { tool }),
-        asks: asks.map(({ access, also, offer, reason, rule }) => ({
-          access: redactUrls(showAccess(access)),
+        asks: asks.map(({ access, askedBy, offer, reason, rule }) => ({
+          ...keepableOf(access),
           rule,
-          ...(also === undefined ? {} : { also }),
+          ...(askedBy === undefined ? {} : { askedBy }),
           reason,
           ...(isKeepable(offer) ? { offer } : {}),
           ...denialOf(access)
@@ -188,7 +201,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
           return yield* new ApprovalExpired({ id, what, rule })
       }
     }),
-    list: Effect.flatMap(read, settled),
+    list: Effect.map(Effect.flatMap(read, settled), (all) => all.map((one) => ({ ...one, answers: possibleFor(one) }))),
     propose: Effect.fnUntraced(function*(id, options = {}) {
       return yield* ask(yield* find(yield* Effect.flatMap(read, settled), id), options)
     }),
@@ -199,7 +212,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         const current = settle(approvals, now)
         const { approval, question } = yield* ask(yield* find(current, id), options)
         yield* requireAct(question, act)
-        const answer = answersOf(approval, hasEnded(approval)).find((one) => one === act.choice)
+        const answer = possibleFor(approval).find((one) => one === act.choice)
         if (answer === undefined || question.choices?.some(({ value }) => value === answer) !== true) {
           return yield* new AnswerRefused({
             id: approval.id,
@@ -218,18 +231,19 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         }
         const rules = rulesOf(approval, answer, options.rules)
         const by = byOf(act)
-        const { client, session } = approval.caller
+        const { caller: { client, session }, pid } = approval
+        const until = answer !== "session" ? {} : pid === undefined ? { session } : { session, pid }
         yield* remembered.add(rules.map((rule, index) => ({
           id: index === 0 ? approval.id : `${approval.id}-${index + 1}`,
           rule,
           client,
-          ...(answer === "session" ? { session } : {}),
+          ...until,
           at: new Date(now).toISOString(),
           by,
-          answers: [...new Set(approval.asks.flatMap(rulesAsking))],
+          answers: [...new Set(approval.asks.flatMap(askersOf))],
           approval: approval.id
         })))
-        const after = record(current, approval, { answer, rules, by, at: now }, lasts)
+        const after = record(current, approval, { answer, rules, by, at: now }, lasts, { home: userHome })
         return [after.find((one) => one.id === approval.id) ?? approval, after] as const
       }))
     }),

@@ -32,7 +32,7 @@ const answerText = ({ answered, id, state, what }: Approval, paint: Paint): stri
 const answered = Effect.fnUntraced(function*(approval: Approval) {
   const output = yield* Output
   yield* output.answer(
-    { ...shown(approval), made: approval.answered?.rules ?? [] },
+    { ...shown({ ...approval, answers: [] }), made: approval.answered?.rules ?? [] },
     (paint) => answerText(approval, paint)
   )
 })
