@@ -1,6 +1,6 @@
 // What rules need to know of an action.
 import type { Caller } from "../../services/call/Caller.ts"
-import type { Access, ToolAccess } from "../../services/capability/Access.ts"
+import type { Access, PlainCapability, ToolAccess } from "../../services/capability/Access.ts"
 import type { Chain } from "../../services/chain/Chain.ts"
 import type { Verified } from "../../services/integrity/Verifier.ts"
 import type { ItemLocation } from "../../services/item/Item.ts"
@@ -10,13 +10,13 @@ import type { ActionName } from "../../services/permission/rule/Rule.ts"
 
 interface Named {
   readonly action: ActionName
-  /** Of an action without accesses of its own. */
-  readonly capability: string
+  /** Of an action that has no other accesses. */
+  readonly capability?: PlainCapability
 }
 
 const names: { readonly [Tag in Action["_tag"]]: Named } = {
-  Run: { action: "run", capability: "kiwi.execute" },
-  UseSecret: { action: "use-secret", capability: "secret.use" },
+  Run: { action: "run" },
+  UseSecret: { action: "use-secret" },
   Follow: { action: "follow", capability: "kiwi.follow" },
   Search: { action: "search", capability: "kiwi.search" },
   Load: { action: "load", capability: "kiwi.load" },
@@ -32,7 +32,7 @@ const names: { readonly [Tag in Action["_tag"]]: Named } = {
 const plain = new Map(
   Object.entries(names).map(([tag, { capability }]): readonly [string, ReadonlyArray<Access>] => [
     tag,
-    [{ _tag: "Plain", capability }]
+    capability === undefined ? [] : [{ _tag: "Plain", capability }]
   ])
 )
 

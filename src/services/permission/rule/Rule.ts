@@ -10,7 +10,8 @@ import {
   parseHost,
   parseName,
   parseSubject,
-  parseTool
+  parseTool,
+  undecided
 } from "./ruleSubject.ts"
 
 const outcomes = ["allow", "ask", "deny"] as const
@@ -212,6 +213,10 @@ export const makeRule = (entry: RuleEntry, context: RuleContext): Result.Result<
     )
     if (line === null && target.capability === undefined && target.tool === undefined) {
       return yield* Result.fail({ key: outcome, issue: "must say what it is about" })
+    }
+    const nothing = target.capability === undefined ? undefined : undecided(target.capability, outcome)
+    if (nothing !== undefined) {
+      return yield* Result.fail({ key: entry.capability === undefined ? outcome : "capability", issue: nothing })
     }
     const wide = tooWide(outcome, target)
     if (wide !== undefined) return yield* Result.fail({ key: outcome, issue: wide })
