@@ -4,7 +4,7 @@ import type { Access } from "../../services/capability/Access.ts"
 import { isSigned, showAccess } from "../../services/capability/Access.ts"
 import { CapabilityTokens, TokenMissing } from "../../services/capability/CapabilityTokens.ts"
 import type { Claims, TokenError } from "../../services/capability/CapabilityTokens.ts"
-import { holds } from "../../services/capability/Grant.ts"
+import { denies, holds, isBound } from "../../services/capability/Grant.ts"
 import type { Chain } from "../../services/chain/Chain.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
 import { PermissionDenied } from "../../services/permission/PermissionGate.ts"
@@ -31,11 +31,15 @@ export const authenticateToken = Effect.gen(function*() {
       : Effect.succeed({ claims: undefined })
 })
 
-/** A system tool that says what it touches needs no grant of its own beside those for that. */
-const needed = ({ leaf }: Chain, accesses: ReadonlyArray<Access>): ReadonlyArray<Access> =>
-  leaf.tool.location.tier === "system" && accesses.slice(1).some((access) => !isSigned(access))
-    ? accesses.slice(1)
-    : accesses
+/**
+ * A system tool that says what it touches needs no grant of its own beside those for that. It must not be denied, and
+ * has to fit a grant that constrains its parameters.
+ */
+const isFree = ({ caps }: Claims, { leaf }: Chain, accesses: ReadonlyArray<Access>): boolean => {
+  const [own, ...touched] = accesses
+  return own !== undefined && leaf.tool.location.tier === "system" && touched.some((access) => !isSigned(access)) &&
+    !isBound(caps, own) && !denies(caps, own)
+}
 
 const denied = ({ jti }: Claims, chain: Chain, missing: ReadonlyArray<string>, hint: string) =>
   new PermissionDenied({
@@ -73,7 +77,7 @@ export const requireGranted = Effect.fnUntracedEager(function*(
       return yield* denied(claims, chain, missing, hint)
     }
   }
-  yield* requireCovered(claims, chain, needed(chain, accesses))
+  yield* requireCovered(claims, chain, isFree(claims, chain, accesses) ? accesses.slice(1) : accesses)
 })
 
 export const requireSecret = (claims: Claims, chain: Chain, name: string) =>

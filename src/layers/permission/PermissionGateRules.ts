@@ -9,7 +9,7 @@ import { showAccess } from "../../services/capability/Access.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import type { Action } from "../../services/permission/Action.ts"
 import { showAction } from "../../services/permission/Action.ts"
-import { offerFor } from "../../services/permission/offeredRule.ts"
+import { lineRule, offerFor } from "../../services/permission/offeredRule.ts"
 import type { Ask, Decision, JudgedAccess, SettledAsk } from "../../services/permission/PermissionGate.ts"
 import { PermissionDenied, PermissionGate } from "../../services/permission/PermissionGate.ts"
 import type { RuleSource } from "../../services/permission/PermissionRules.ts"
@@ -82,12 +82,18 @@ const verdictOf = (found: FoundRule, access: Access, confined = false): Verdict 
       }
     case 2: {
       const offer = offerFor(access, confined)
-      const unclear = found.match === "perhaps" ? `, and it cannot be told whether this is such a command` : ""
+      const isUnclear = found.match === "perhaps"
+      const about = !isUnclear
+        ? "is about it"
+        : access._tag === "Path"
+        ? "is about something below it"
+        : "may be about it, since it cannot be told whether this is such a command"
       return {
         _tag: "Ask",
         rule: name,
-        reason: `the rule "${shown(found)}" is about it${unclear}${novel(rule)}${why}`,
-        ...(offer === undefined || found.match === "perhaps" ? {} : { offer: `allow: ${offer}` })
+        reason: `the rule "${shown(found)}" ${about}${novel(rule)}${why}`,
+        // A person who has seen a whole line knows what it does; what is below a folder nobody has seen.
+        ...(offer === undefined || (isUnclear && lineRule(access) === undefined) ? {} : { offer: `allow: ${offer}` })
       }
     }
     default:
@@ -203,6 +209,14 @@ const makeJudge = Effect.gen(function*() {
   return { around, judge }
 })
 
+/** The parts of a line that cannot be taken apart are one question. */
+const withoutRepeated = (asks: ReadonlyArray<Ask>): ReadonlyArray<Ask> =>
+  asks.length < 2 ? asks : [
+    ...new Map(
+      asks.map((ask) => [JSON.stringify([showAccess(ask.access), ask.rule, ask.reason, ask.offer]), ask])
+    ).values()
+  ]
+
 const outcomes = { Allow: "allow", Ask: "ask", Deny: "deny" } as const
 
 const judgedOf = (
@@ -282,7 +296,7 @@ export const make = Effect.gen(function*() {
     const answers = new Set(settled.map(({ answer }) => answer))
     return {
       rule: [rule, ...answers].join(", "),
-      asks: open,
+      asks: withoutRepeated(open),
       ...(settled.length === 0 ? {} : { settled })
     } satisfies Decision as Decision
   })

@@ -32,7 +32,7 @@ const accessOf = ({ access, denial }: AskedAccess): Access | undefined => {
 /** The project's root is not known here: an absolute rule settles no request for a path in the project. */
 const unknownRoot = "\0"
 
-/** `line`: the rule that was offered or that denies. It decides where no rule can name exactly what was asked. */
+/** `line`: the rule that was offered or that denies. It alone decides where no rule can name exactly what was asked. */
 const matches = (
   rules: ReadonlyArray<Rule>,
   lines: ReadonlySet<string>,
@@ -40,8 +40,9 @@ const matches = (
   ask: AskedAccess,
   line = ""
 ) => {
+  if (lines.has(line)) return true
   const access = accessOf(ask)
-  if (access === undefined) return lines.has(line)
+  if (access === undefined) return false
   const query = {
     client: caller.client,
     action: "run",

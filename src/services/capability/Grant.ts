@@ -29,7 +29,9 @@ export type Grant = typeof Grant.Type
 /** What may be done, and what may not although a grant covers it. */
 export const GrantSet = Schema.Struct({
   allow: Schema.Array(Grant).check(Schema.isMaxLength(256)),
-  deny: Schema.Array(Grant).check(Schema.isMaxLength(256))
+  deny: Schema.Array(Grant).check(Schema.isMaxLength(256)),
+  /** Tools that an ancestor's grant constrains, and no grant here: see `isBound`. Absent: none. */
+  bound: Schema.optionalKey(Schema.Array(Grant).check(Schema.isMaxLength(256)))
 })
 export type GrantSet = typeof GrantSet.Type
 
@@ -71,6 +73,21 @@ export const covers = (
 
 /** Whether a denial reaches the access. */
 export const denies = ({ deny }: GrantSet, access: Access): boolean => deny.some((grant) => reaches(grant, access))
+
+/** The tools that may only run as a grant for them says: one constrains their parameters, and no other grant frees them. */
+const boundTools = ({ allow, bound = [] }: Omit<GrantSet, "deny">): ReadonlyArray<Grant> => {
+  const constrained = allow.flatMap(({ parameters, ...tool }) => parameters === undefined ? [] : [tool])
+  const free = allow.filter(({ parameters }) => parameters === undefined)
+  const own = constrained.filter((tool) => !free.some((grant) => isGrantWithin(tool, grant)))
+  return own.length === 0 ? bound : [...own, ...bound]
+}
+
+/** Whether the tool needs a grant of its own, even if it would need none as a tool of Kiwi. */
+export const isBound = (grants: GrantSet, access: Access): boolean =>
+  boundTools(grants).some(({ capability, scope }) =>
+    hasName(granted(capability), neededFor(access)) &&
+    (scope === undefined || Scope.reaches(Scope.kindOf(capability), scope, access))
+  )
 
 /** Whether a capability is granted for at least one scope: what `requires` of a tool asks. */
 export const holds = ({ allow, deny }: GrantSet, capability: string): boolean =>
@@ -144,13 +161,20 @@ const intersectGrants = (a: Grant, b: Grant): Grant | undefined => {
 }
 
 /** What both cover: exactly that, since scopes and constraints are lists that all have to be fulfilled. */
-export const intersect = (a: GrantSet, b: GrantSet): GrantSet => ({
-  allow: withoutContained(
+export const intersect = (a: GrantSet, b: GrantSet): GrantSet => {
+  const allow = withoutContained(
     a.allow.flatMap((one) => b.allow.flatMap((other) => intersectGrants(one, other) ?? [])),
     isGrantWithin
-  ),
-  deny: withoutContained([...a.deny, ...b.deny], isDenialWithin)
-})
+  )
+  const own = boundTools({ allow })
+  const bound = withoutContained([...boundTools(a), ...boundTools(b)], isGrantWithin)
+    .filter((tool) => !own.some((one) => isGrantWithin(tool, one)))
+  return {
+    allow,
+    deny: withoutContained([...a.deny, ...b.deny], isDenialWithin),
+    ...(bound.length === 0 ? {} : { bound })
+  }
+}
 
 /** `fs.read(src/**)`, `tool.send_money(recipient)`: a grant as rules and messages write it. */
 export const showGrant = ({ capability, parameters, scope }: Grant): string => {

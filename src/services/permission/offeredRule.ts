@@ -4,6 +4,7 @@ import { Result } from "effect"
 import type { Access, PathCapability } from "../capability/Access.ts"
 import { asCommand } from "../capability/command/asCommand.ts"
 import { showPattern } from "../capability/command/CommandPattern.ts"
+import { showLine } from "../capability/command/exactLine.ts"
 import { suggestPattern } from "../capability/command/suggestPattern.ts"
 import * as HostPattern from "../capability/scopes/HostPattern.ts"
 import { asPattern } from "../capability/scopes/PathPattern.ts"
@@ -41,6 +42,10 @@ export const ruleFor = (access: Access, confined = false): string | undefined =>
   }
 }
 
+/** A rule for exactly the line that a command is in, which cannot be taken apart. */
+export const lineRule = (access: Access): string | undefined =>
+  access._tag === "Command" && access.line !== undefined ? `process.exec(${showLine(access.line)})` : undefined
+
 /** A rule for all that is in a folder, which ends with a slash. */
 export const folderRule = (capability: PathCapability, folder: string): string | undefined => {
   const inside = asPattern(folder)
@@ -50,6 +55,7 @@ export const folderRule = (capability: PathCapability, folder: string): string |
 /** What an answer may make of an access that a rule asks about: a file's folder, or the file at the project's root. */
 export const offerFor = (access: Access, confined: boolean): string | undefined => {
   if (access._tag === "Tool" || access._tag === "Plain") return undefined
+  if (access._tag === "Command") return lineRule(access) ?? ruleFor(access, confined)
   if (access._tag !== "Path" || guardedRead(access.path) !== undefined) return ruleFor(access, confined)
   const folder = access.path.slice(0, access.path.lastIndexOf("/") + 1)
   return folder === "" || folder === "/"

@@ -7,6 +7,8 @@ import type { Grant, GrantSet } from "../../../src/services/capability/Grant.ts"
 import { Builtins } from "../../../src/services/primitive/Builtins.ts"
 import type { ToolCall } from "../../../src/services/proxy/ToolCall.ts"
 import { ToolProxy } from "../../../src/services/proxy/ToolProxy.ts"
+import { kernelOf, realProject } from "../../support/realProject.ts"
+import { trustProject } from "../../support/trustWorld.ts"
 import { call, entries, kernel, object, tool } from "../proxy/calls.ts"
 
 const pay = tool({
@@ -225,4 +227,93 @@ describe("a system tool that says what it touches", () => {
         }
       }
     }).pipe(Effect.provide(looking)))
+})
+
+describe("a tool of Kiwi", () => {
+  const files: Grant = { capability: "fs.read", scope: ["**"] }
+  const path = { path: "a.txt" }
+  let sessions = 0
+  /** A session of its own: what was refused often is refused for that. */
+  const alone = () => ({ caller: { surface: "embed", client: "ada", session: `s${sessions++}` } }) as const
+  const real = <A, E, R>(body: Effect.Effect<A, E, R>) =>
+    Effect.gen(function*() {
+      const project = yield* realProject({ "a.txt": "one\n" })
+      return yield* Effect.provide(Effect.andThen(trustProject, body), kernelOf(project))
+    })
+
+  it.live("is refused by a denial of the tool itself, however that names it", () =>
+    real(Effect.gen(function*() {
+      const read = (allow: ReadonlyArray<Grant>, no: Grant) =>
+        Effect.result(within({ allow, deny: [no] }, "filesystem.read", path, alone()))
+      for (
+        const no of [
+          { capability: "tool.filesystem.read" },
+          { capability: "tool.*" },
+          { capability: "tool.filesystem.*" },
+          { capability: "tool.filesystem.r*" },
+          { capability: "tool.*", scope: ["builtin"] },
+          { capability: "tool.*", scope: ["built*"] },
+          { capability: "tool.filesystem.read", scope: ["*"] }
+        ]
+      ) {
+        for (
+          const allow of [[files], [files, { capability: "tool.filesystem.read" }], [files, { capability: "tool.*" }]]
+        ) {
+          const refused = yield* read(allow, no)
+          const why = `${JSON.stringify(no)} beside ${JSON.stringify(allow)}`
+          if (Result.isSuccess(refused)) return assert.fail(why)
+          assert.deepInclude(refused.failure, { _tag: "PermissionDenied", rule: "token" }, why)
+          assert.include(refused.failure.message, "tool.filesystem.read", why)
+        }
+      }
+      for (const no of [{ capability: "tool.filesystem.write" }, { capability: "tool.*", scope: ["python"] }]) {
+        assert.isTrue(Result.isSuccess(yield* read([files], no)), JSON.stringify(no))
+      }
+    })))
+
+  const only = (name: string, capability = "tool.filesystem.read"): Grant => ({
+    capability,
+    parameters: { path: { enum: [name] } }
+  })
+  const builtin = ["builtin"]
+  const bounds: ReadonlyArray<readonly [tools: ReadonlyArray<Grant>, runs: boolean, childRuns: boolean]> = [
+    [[], true, true],
+    [[only("a.txt")], true, false],
+    [[only("b.txt")], false, false],
+    [[only("b.txt", "tool.filesystem.re*")], false, false],
+    [[only("b.txt", "tool.*")], false, false],
+    [[{ ...only("b.txt", "tool.*"), scope: builtin }], false, false],
+    [[{ ...only("b.txt", "tool.*"), scope: ["python"] }], true, true],
+    [[{ capability: "tool.filesystem.read", parameters: { path: { pattern: ["^b"] } } }], false, false],
+    [[{ capability: "tool.filesystem.read", parameters: { path: { pattern: ["^a"] } } }], true, false],
+    [[{ capability: "tool.filesystem.read", parameters: { other: { type: "string" } } }], false, false],
+    [[{ capability: "tool.filesystem.read", parameters: { limit: { maximum: 10 } } }], false, false],
+    [[only("b.txt"), only("a.txt")], true, false],
+    [[only("b.txt"), { capability: "tool.filesystem.*" }], true, true],
+    [[only("b.txt"), { capability: "tool.*", scope: builtin }], true, false],
+    [[only("b.txt", "tool.filesystem.write")], true, true]
+  ]
+  it.live("has to fit a grant that constrains its parameters, also for a child that did not ask for that grant", () =>
+    real(Effect.gen(function*() {
+      const tokens = yield* CapabilityTokens
+      const descend = (grants: GrantSet, request: ReadonlyArray<Grant>) =>
+        Effect.gen(function*() {
+          let token = yield* tokens.mint({ thread: "t0", directive: "d0", grants })
+          let thread = "t0"
+          for (const child of ["t1", "t2"]) {
+            const options = { thread: child, directive: "d1", request: { allow: request, deny: [] } }
+            token = yield* tokens.attenuate(token, { thread }, options)
+            thread = child
+          }
+          return yield* Effect.result(call("filesystem.read", path, { thread, token, ...alone() }))
+        })
+      for (const [tools, runs, childRuns] of bounds) {
+        const allow = [files, ...tools]
+        const ran = yield* Effect.result(as(allow, "filesystem.read", path, alone()))
+        assert.strictEqual(Result.isSuccess(ran), runs, JSON.stringify(tools))
+        const below = yield* descend({ allow, deny: [] }, [files])
+        assert.strictEqual(Result.isSuccess(below), childRuns, `a child of ${JSON.stringify(tools)}`)
+        assert.strictEqual(Result.isSuccess(yield* descend({ allow, deny: [] }, allow)), runs, JSON.stringify(tools))
+      }
+    })))
 })

@@ -3,7 +3,15 @@ import { Schema } from "effect"
 import type { Access } from "../../../src/services/capability/Access.ts"
 import { showAccess } from "../../../src/services/capability/Access.ts"
 import type { GrantSet } from "../../../src/services/capability/Grant.ts"
-import { covers, exceeding, intersect, isWithin, showGrant } from "../../../src/services/capability/Grant.ts"
+import {
+  covers,
+  denies,
+  exceeding,
+  intersect,
+  isBound,
+  isWithin,
+  showGrant
+} from "../../../src/services/capability/Grant.ts"
 import { attenuate } from "../../../src/services/capability/Request.ts"
 import { accesses, grantsOf, matches, Seeds } from "./grantWorld.ts"
 
@@ -50,6 +58,30 @@ describe("of any grants", () => {
     assertInside(intersect(both, c), intersect(a, c))
     assertSame(intersect(both, c), intersect(a, intersect(b, c)))
   }, many)
+
+  /** Calls that need no grant of their own, beside those for what they touch. */
+  const free = (grants: GrantSet) =>
+    accesses.filter((access) =>
+      access._tag === "Tool" && access.parameters !== undefined &&
+      (isBound(grants, access) ? covers(grants, access, matches) : !denies(grants, access))
+    )
+
+  it.prop(
+    "a constraint on a tool that needs no grant holds for all descendants",
+    [Seeds, Seeds, Seeds],
+    ([x, y, z]) => {
+      const [a, b, c] = [grantsOf(x), grantsOf(y), grantsOf(z)]
+      const child = intersect(intersect(a, b), c)
+      const allowed = free(child)
+      for (const one of [a, b, c]) {
+        const outer = new Set(free(one))
+        for (const access of allowed) {
+          assert.isTrue(outer.has(access), `${showAccess(access)} ${JSON.stringify({ access, child, one })}`)
+        }
+      }
+    },
+    many
+  )
 
   it.prop("what is within covers no more, and the intersection is within both", [Seeds, Seeds], ([x, y]) => {
     const [a, b] = [grantsOf(x), grantsOf(y)]

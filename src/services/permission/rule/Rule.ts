@@ -192,8 +192,11 @@ const everyScope: Readonly<Record<ScopedKind, string>> = {
   Secret: "must say which secrets: secret.use(GITHUB_TOKEN)"
 }
 
-/** Why a rule that allows is refused. */
-const tooWide = (outcome: Outcome, { capability, scopes, tool }: Target): string | undefined => {
+/** Why a rule is refused: it allows too much, or restricts too little. */
+const whyRefused = (outcome: Outcome, { capability, scopes, tool }: Target): string | undefined => {
+  if (outcome !== "allow" && scopes?.Line !== undefined) {
+    return "must name a program: any other spelling of a whole line gets around it"
+  }
   if (outcome !== "allow") return undefined
   if (capability === undefined) {
     return tool === undefined ? "must say what it allows: * alone would allow everything" : undefined
@@ -218,8 +221,8 @@ export const makeRule = (entry: RuleEntry, context: RuleContext): Result.Result<
     if (nothing !== undefined) {
       return yield* Result.fail({ key: entry.capability === undefined ? outcome : "capability", issue: nothing })
     }
-    const wide = tooWide(outcome, target)
-    if (wide !== undefined) return yield* Result.fail({ key: outcome, issue: wide })
+    const issue = whyRefused(outcome, target)
+    if (issue !== undefined) return yield* Result.fail({ key: outcome, issue })
     const { parameters } = entry
     if (
       parameters !== undefined &&

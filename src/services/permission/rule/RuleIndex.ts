@@ -43,7 +43,10 @@ const keysOfKind = ({ outcome, scopes }: Rule, kind: ScopedKind): ReadonlyArray<
     case "Path":
       return scopes.Path?.flatMap((pattern) => keysOfPath(pattern, outcome)) ?? []
     case "Command":
-      return scopes.Command?.map(({ program }) => `C:${programName(program)}`) ?? []
+      return [
+        ...scopes.Command?.map(({ program }) => `C:${programName(program)}`) ?? [],
+        ...(scopes.Line === undefined ? [] : ["Command"])
+      ]
     case "Host":
       return scopes.Host?.map(({ host }) => host === "" ? "H*" : `H${host.startsWith(".") ? "" : ":"}${host}`) ?? []
     case "Secret":

@@ -1,8 +1,9 @@
 // What a rule is about, as it is written in one line: "fs.write(src/**)", "shell.run(npm test, git commit *)", "github/*".
 import { Result } from "effect"
-import { accessCapabilities } from "../../capability/Access.ts"
+import { accessCapabilities, type CommandLine } from "../../capability/Access.ts"
 import { capabilities } from "../../capability/CapabilityModule.ts"
 import { type CommandPattern, parsePatterns } from "../../capability/command/CommandPattern.ts"
+import { parseLine } from "../../capability/command/exactLine.ts"
 import { denied, granted, hasName, type Names } from "../../capability/impliedNames.ts"
 import * as HostPattern from "../../capability/scopes/HostPattern.ts"
 import * as PathPattern from "../../capability/scopes/PathPattern.ts"
@@ -15,6 +16,8 @@ export type ScopedKind = typeof scopedKinds[number]
 
 export interface Scopes {
   readonly Command?: ReadonlyArray<CommandPattern>
+  /** Exactly this line. Then `Command` is empty. */
+  readonly Line?: CommandLine
   readonly Host?: ReadonlyArray<HostPattern.HostPattern>
   readonly Path?: ReadonlyArray<PathPattern.PathPattern>
   /** Names, with `*`. */
@@ -115,7 +118,12 @@ const parseScopes = (
   text: string,
   { home }: RuleContext
 ): Result.Result<Scopes, string> => {
-  if (kind === "Command") return Result.map(parsePatterns(text), (Command) => ({ Command }))
+  if (kind === "Command") {
+    const Line = parseLine(text)
+    return Line === undefined
+      ? Result.map(parsePatterns(text), (Command) => ({ Command }))
+      : Result.succeed({ Command: [], Line })
+  }
   const parts = splitList(text)
   if (parts === undefined) return Result.fail("must be a list with commas between; quote a part that has a comma")
   switch (kind) {
