@@ -22,7 +22,7 @@ export type { OutdatedLocksInput, ValidateLocksInput } from "../layers/lockfile/
 export { listLocks, outdatedLocks, validateLocks, verifyLocks } from "../layers/lockfile/uses/checkLocks.ts"
 export type { DiffLockInput, LinkDifference, LockDifference } from "../layers/lockfile/uses/diffLock.ts"
 export { diffLock } from "../layers/lockfile/uses/diffLock.ts"
-export { answerApproval } from "./approvals.ts"
+export { answerApproval, withApproval } from "./approvals.ts"
 export type { DrawnChain, DrawnLink, DrawnValue } from "./chain.ts"
 export { chain } from "./chain.ts"
 export type { ChangedFile, ChangedSince } from "./changedSince.ts"
