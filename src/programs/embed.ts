@@ -133,7 +133,6 @@ export type { Builtin, BuiltinHandler } from "../services/primitive/Builtins.ts"
 export { Builtins, BuiltinTaken } from "../services/primitive/Builtins.ts"
 export type {
   CapturedOutput,
-  PrimitiveEvent,
   PrimitiveHandler,
   PrimitiveInput,
   PrimitiveResult,
