@@ -1,7 +1,7 @@
 // Calls that take longer than a client waits: answered as running, they go on until they end, are stopped, or their
 // session ends. To the audit each is one call.
-import { Deferred, type Duration, Effect, Exit, Fiber, Option } from "effect"
-import type { Schema, Scope } from "effect"
+import { Deferred, type Duration, Effect, Exit, Fiber, Option, Scope } from "effect"
+import type { Schema } from "effect"
 import { sha256 } from "../../layers/identity/sha256.ts"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import type { Caller } from "../../services/call/Caller.ts"
@@ -39,21 +39,19 @@ export interface LongCall<A, R> {
 }
 
 export const make = () => {
-  /** By session: every call that runs, whether it was answered as running or not. */
-  const sessions = new Map<string, Set<Fiber.Fiber<unknown>>>()
+  /** By session: every call that runs in it, whether it was answered as running or not. */
+  const sessions = new Map<string, Scope.Closeable>()
   /** Those that were answered as running, while they run, and their answers until these are read. */
   const running = new Map<string, RunningCall>()
   const answers = new BoundedMap<string, RunningCall>(mostAnswers)
   const keyOf = ({ client, session }: Caller, callId: string) => `${client}\0${session}\0${callId}`
 
-  const enter = (session: string, fiber: Fiber.Fiber<unknown>) => {
-    const fibers = sessions.get(session) ?? new Set()
-    sessions.set(session, fibers.add(fiber))
-    fiber.addObserver(() => {
-      fibers.delete(fiber)
-      if (fibers.size === 0) sessions.delete(session)
-    })
-  }
+  /** Of the session: it ends with the server's, or when the session ends. */
+  const scopeOf = Effect.fnUntraced(function*(session: string, server: Scope.Scope) {
+    const known = sessions.get(session) ?? (yield* Scope.fork(server, "parallel"))
+    sessions.set(session, known)
+    return known
+  })
 
   /** Its answer is kept when it has ended. */
   const keep = (key: string, call: RunningCall, fiber: Fiber.Fiber<unknown>) => {
@@ -64,10 +62,10 @@ export const make = () => {
   }
 
   /**
-   * Its answer or, once its client has waited long enough, its id and what it has said. The scope ends it if it still
-   * runs.
+   * Its answer or, once its client has waited long enough, its id and what it has said. `server`: the scope of all
+   * sessions.
    */
-  const follow = <A, R>(scope: Scope.Scope, { caller, run, show, tellId }: LongCall<A, R>) =>
+  const follow = <A, R>(server: Scope.Scope, { caller, run, show, tellId }: LongCall<A, R>) =>
     // From its start on, somebody waits for the call or it can be found.
     Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
       const output = makeOutput()
@@ -88,11 +86,10 @@ export const make = () => {
             answers.delete(keyOf(caller, id))
           }
         }),
-        Effect.forkIn(scope, { startImmediately: true })
+        Effect.forkIn(yield* scopeOf(caller.session, server), { startImmediately: true })
       )
       const early = fiber.pollUnsafe()
       if (early !== undefined) return { answer: yield* early }
-      enter(caller.session, fiber)
       const late = Effect.as(Effect.flatMap(Deferred.await(time), Effect.sleep), undefined)
       const done = yield* restore(Effect.raceFirst(Fiber.await(fiber), late)).pipe(
         Effect.onInterrupt(() => Fiber.interrupt(fiber))
@@ -117,7 +114,12 @@ export const make = () => {
     }))
 
   /** Stops the calls of a session that ended. */
-  const end = (session: string) => Effect.suspend(() => Fiber.interruptAll([...sessions.get(session) ?? []]))
+  const end = (session: string) =>
+    Effect.suspend(() => {
+      const scope = sessions.get(session)
+      sessions.delete(session)
+      return scope === undefined ? Effect.void : Scope.close(scope, Exit.void)
+    })
 
   return { follow, end }
 }
