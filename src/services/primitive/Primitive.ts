@@ -1,7 +1,7 @@
 // Primitives: the only code with effects. A chain's last link names one by its id.
 import { Context, type Effect, type Redacted, type Schema, type Stream } from "effect"
-import type { CallEvent } from "../call/CallEvents.ts"
 import type { Caller } from "../call/Caller.ts"
+import type { CallEvent } from "../call/CallEvents.ts"
 import type { Access, Standing } from "../capability/Access.ts"
 import type { EnvVariable } from "../env/EnvResolver.ts"
 import type { KiwiError } from "../error/KiwiError.ts"
