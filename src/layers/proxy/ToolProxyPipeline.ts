@@ -11,7 +11,7 @@ import type { ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
 import type { Trace } from "../../services/proxy/ToolProxy.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { ToolProxy } from "../../services/proxy/ToolProxy.ts"
-import { requireApproval } from "../approval/approvalSteps.ts"
+import { type AskedFacts, requireApproval } from "../approval/approvalSteps.ts"
 import { auditAsked } from "../approval/auditAsked.ts"
 import { redactError } from "../call/secrets.ts"
 import type { SoFar } from "../call/Step.ts"
@@ -82,6 +82,13 @@ const endingOf = (
 /** The tool has run, and that cannot be undone. */
 const warn = (result: ToolResult) => Effect.succeed({ ...result, warnings: [...result.warnings, resultLost] })
 
+/** What runs the call. Before it, and as a dry run, what a person is shown that it would do. */
+const last = Steps.after<AskedFacts | "approval">()
+  .called("pinCopies", pinCopies)
+  .called("renderConfig", renderConfig)
+  .called("validateConfig", validateConfig)
+  .called("runPrimitive", runPrimitive)
+
 /** Between the audit's two entries. */
 const steps = Steps.from
   .called("watchOutcome", watchOutcome)
@@ -113,12 +120,9 @@ const steps = Steps.from
   .traced("permitSecrets", permitSecrets)
   .called("limitRate", limitRate)
   .called("guardLoop", guardLoop)
-  .called("requireApproval", requireApproval)
+  .called("requireApproval", requireApproval(last.make))
   .called("resolveSecrets", resolveSecrets)
-  .called("pinCopies", pinCopies)
-  .called("renderConfig", renderConfig)
-  .called("validateConfig", validateConfig)
-  .called("runPrimitive", runPrimitive)
+  .followedBy(last)
   .called("shapeResult", shapeResult)
 
 export const make = Effect.gen(function*() {
