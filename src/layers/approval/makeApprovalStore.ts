@@ -6,9 +6,11 @@ import {
   answersOf,
   claim,
   dismiss,
+  endSession,
   grants,
   offersOf,
   refuseAll,
+  rulesAsking,
   settle,
   whyNot
 } from "../../services/approval/Approval.ts"
@@ -73,7 +75,8 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
 
   const life = Effect.map(settings.current, ({ approvalsTimeout }) => Duration.toMillis(approvalsTimeout))
 
-  const hasEnded = ({ pid }: Approval): boolean => pid !== undefined && processes?.runs(pid) === false
+  const hasEnded = ({ ended, pid }: Approval): boolean =>
+    ended === true || (pid !== undefined && processes?.runs(pid) === false)
 
   const find = Effect.fnUntraced(function*(approvals: Approvals, id: string) {
     const named = approvals.find((one) => one.id === id)
@@ -154,9 +157,10 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         ...(processes === undefined ? {} : { pid: processes.own }),
         what,
         ...(tool === undefined ? {} : { tool }),
-        asks: asks.map(({ access, offer, reason, rule }) => ({
+        asks: asks.map(({ access, also, offer, reason, rule }) => ({
           access: redactUrls(showAccess(access)),
           rule,
+          ...(also === undefined ? {} : { also }),
           reason,
           ...(isKeepable(offer) ? { offer } : {}),
           ...denialOf(access)
@@ -222,7 +226,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
           ...(answer === "session" ? { session } : {}),
           at: new Date(now).toISOString(),
           by,
-          answers: [...new Set(approval.asks.map((asked) => asked.rule))],
+          answers: [...new Set(approval.asks.flatMap(rulesAsking))],
           approval: approval.id
         })))
         const after = record(current, approval, { answer, rules, by, at: now }, lasts)
@@ -244,6 +248,8 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         return [waiting.length, refuseAll(current, ids, byOf(act), now, lasts)] as const
       }))
     }),
+    endSession: (session) =>
+      change((approvals) => Effect.succeed([undefined, endSession(approvals, session)] as const)),
     dismiss: (id) => change((approvals) => Effect.succeed([undefined, dismiss(approvals, id)] as const))
   })
 })

@@ -1,10 +1,10 @@
 // Decides by the rules of user and project, and by what Kiwi ships where neither has one. Every access of an action is
 // decided by itself, and the strictest outcome holds for all. A remembered answer settles what would be asked, and never
 // what is denied.
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Result } from "effect"
 import { realpathSync } from "node:fs"
 import type { Caller } from "../../services/call/Caller.ts"
-import type { Access } from "../../services/capability/Access.ts"
+import type { Access, ToolAccess } from "../../services/capability/Access.ts"
 import { showAccess } from "../../services/capability/Access.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import type { Action } from "../../services/permission/Action.ts"
@@ -14,17 +14,18 @@ import type { Ask, Decision, JudgedAccess, SettledAsk } from "../../services/per
 import { PermissionDenied, PermissionGate } from "../../services/permission/PermissionGate.ts"
 import type { RuleSource } from "../../services/permission/PermissionRules.ts"
 import { PermissionRules } from "../../services/permission/PermissionRules.ts"
+import { profileOf } from "../../services/permission/profile/callerProfile.ts"
 import { profileRule } from "../../services/permission/profile/Profile.ts"
+import { Profiles } from "../../services/permission/profile/Profiles.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
-import type { RuleQuery } from "../../services/permission/rule/matchRule.ts"
-import { type Rule, showRule } from "../../services/permission/rule/Rule.ts"
+import { matchRule, type RuleQuery } from "../../services/permission/rule/matchRule.ts"
+import { parseRuleLine, type Rule, showRule } from "../../services/permission/rule/Rule.ts"
 import type { FoundRule, PlacedRule } from "../../services/permission/rule/RuleIndex.ts"
 import { ChildProcesses } from "../../services/process/ChildProcesses.ts"
 import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { makeFollowIndex } from "./followLinks.ts"
-import { makeProfileOf } from "./profile/callerProfile.ts"
 import { requireListed } from "./profile/requireListed.ts"
 import { accessesOf, queryOf } from "./ruleQuery.ts"
 import { noveltyOf } from "./runNovelty.ts"
@@ -67,8 +68,18 @@ const novel = ({ when }: Rule): string =>
     ? ", and nobody has agreed to it as it is now; it is asked again if it changes"
     : ", and nobody has agreed yet that this caller runs it here"
 
+/**
+ * The tool itself, if a rule that names it covers this one: not a tool of another signer. Nothing is offered for a rule
+ * that asks about some calls alone, or about what is new.
+ */
+const toolOffer = ({ parameters, when }: Rule, access: ToolAccess, query: RuleQuery): string | undefined => {
+  if (parameters !== undefined || when !== undefined) return undefined
+  const allowing = Result.getOrUndefined(parseRuleLine(`allow: ${access.id}`))
+  return allowing !== undefined && matchRule(allowing, query, access) === "yes" ? access.id : undefined
+}
+
 /** What a rule says about an access. */
-const verdictOf = (found: FoundRule, access: Access, confined = false): Verdict => {
+const verdictOf = (found: FoundRule, access: Access, query: RuleQuery, confined = false): Verdict => {
   const { rule } = found
   const name = nameOf(found)
   const why = rule.reason === undefined ? "" : `: ${safeLine(rule.reason, 300)}`
@@ -81,7 +92,7 @@ const verdictOf = (found: FoundRule, access: Access, confined = false): Verdict 
         hint: `It is in ${name}. Do not try another way; a person may change it: kiwi permissions list`
       }
     case 2: {
-      const offer = offerFor(access, confined)
+      const offer = access._tag === "Tool" ? toolOffer(rule, access, query) : offerFor(access, confined)
       const isUnclear = found.match === "perhaps"
       const about = !isUnclear
         ? "is about it"
@@ -117,7 +128,7 @@ const stricter: { readonly [Tag in Verdict["_tag"]]: number } = { Allow: 0, Ask:
 /** As it is now: the user tier may be a link into a repository of settings. */
 const realPathOf = (folder: string): string => {
   try {
-    return realpathSync(folder)
+    return realpathSync.native(folder)
   } catch {
     return folder
   }
@@ -127,6 +138,20 @@ const realPathOf = (folder: string): string => {
 interface Spoken {
   readonly narrows: boolean
   readonly found: ReadonlyArray<FoundRule>
+}
+
+/** A question with the other rules that ask it: an answer is for all of them, and one to fewer settles nothing. */
+const withOthers = (verdict: Verdict, best: FoundRule, spoken: ReadonlyArray<Spoken>): Verdict => {
+  if (verdict._tag !== "Ask") return verdict
+  const others = spoken.flatMap(({ found }) => found).filter((one) =>
+    one !== best && one.rule.outcome === "ask" && one.match === "yes"
+  )
+  if (others.length === 0) return verdict
+  const reasons = others.map((one) => {
+    const why = one.rule.reason === undefined ? "" : `: ${safeLine(one.rule.reason, 300)}`
+    return `so is the rule "${shown(one)}"${novel(one.rule)}${why}`
+  })
+  return { ...verdict, reason: [verdict.reason, ...reasons].join("; "), also: others.map(nameOf) }
 }
 
 /** Decides one access by the rules of all sources, and by the default. */
@@ -191,7 +216,7 @@ const makeJudge = Effect.gen(function*() {
       }
       const own = byAccepted ? undefined : shippedDefault(action, access, around)
       if (best === undefined) return own ?? shippedDefault(action, access, around)
-      const verdict = verdictOf(best, access, around.sandboxed)
+      const verdict = withOthers(verdictOf(best, access, query, around.sandboxed), best, spoken)
       return own !== undefined && stricter[own._tag] >= stricter[verdict._tag] ? own : verdict
     }
     return conditional
@@ -236,7 +261,7 @@ const judgedOf = (
 
 export const make = Effect.gen(function*() {
   const { current } = yield* PermissionRules
-  const profileOf = yield* makeProfileOf
+  const profiles = yield* Profiles
   const remembered = yield* RememberedRules
   const { userHome } = yield* KiwiHome
   const { around, judge } = yield* makeJudge
@@ -257,7 +282,9 @@ export const make = Effect.gen(function*() {
     action: Action,
     watch?: (judged: JudgedAccess) => void
   ) {
-    const profile = caller.profile === undefined ? undefined : yield* profileOf(caller)
+    const profile = caller.profile === undefined
+      ? undefined
+      : yield* Effect.provideService(profileOf(caller), Profiles, profiles)
     const written = profile === undefined
       ? yield* current
       : [...yield* current, ...profile.texts.map(({ rules }) => rules)]

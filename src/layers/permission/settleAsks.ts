@@ -40,8 +40,10 @@ export const makeSettle = (context: RuleContext) => {
     asks: ReadonlyArray<Ask>
   ): Settled => {
     const answersOf = new Map(remembered.map(({ answers, id }) => [id, answers]))
-    const settles = (id: string | undefined, asking: string): boolean =>
-      answersOf.get(id ?? "")?.includes(asking) ?? true
+    const settles = (id: string | undefined, { also = [], rule }: Ask): boolean => {
+      const answers = answersOf.get(id ?? "")
+      return answers === undefined || [rule, ...also].every((asking) => answers.includes(asking))
+    }
     const rules = remembered.filter((one) => appliesTo(one, caller)).flatMap(({ id, rule: line }) => {
       const rule = parse(line)
       return rule === undefined ? [] : [{ rule, file: "remembered", line: 0, id }]
@@ -53,7 +55,7 @@ export const makeSettle = (context: RuleContext) => {
       const found = index.find(query, ask.access)
       const no = found.find(({ match, rule }) => rule.outcome === "deny" && match === "yes")
       if (no !== undefined) return { asks, by, never: { rule: no, access: ask.access } }
-      const yes = found.find(({ id, rule }) => rule.outcome === "allow" && settles(id, ask.rule))
+      const yes = found.find(({ id, rule }) => rule.outcome === "allow" && settles(id, ask))
       if (yes === undefined) open.push(ask)
       else by.push({ ask, rule: yes })
     }

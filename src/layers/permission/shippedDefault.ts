@@ -22,7 +22,14 @@ import { nameFlag, shownName } from "../identity/shownName.ts"
 /** The decision on one access. */
 export type Verdict =
   | { readonly _tag: "Allow"; readonly rule: string }
-  | { readonly _tag: "Ask"; readonly rule: string; readonly reason: string; readonly offer?: string | undefined }
+  | {
+    readonly _tag: "Ask"
+    readonly rule: string
+    readonly reason: string
+    readonly offer?: string | undefined
+    /** Other rules that ask the same. */
+    readonly also?: ReadonlyArray<string>
+  }
   | {
     readonly _tag: "Deny"
     readonly rule: string
@@ -44,9 +51,15 @@ export const refused = (action: Action, verdict: Extract<Verdict, { readonly _ta
   })
 
 export const askOf = (
-  { offer, reason, rule }: Extract<Verdict, { readonly _tag: "Ask" }>,
+  { also, offer, reason, rule }: Extract<Verdict, { readonly _tag: "Ask" }>,
   access: Access
-): Ask => ({ access, rule, reason, ...(offer === undefined ? {} : { offer }) })
+): Ask => ({
+  access,
+  rule,
+  reason,
+  ...(offer === undefined ? {} : { offer }),
+  ...(also === undefined ? {} : { also })
+})
 
 /** What the default depends on, besides the action. */
 export interface Surroundings {

@@ -3,6 +3,7 @@
 import { Deferred, type Duration, Effect, Exit, Fiber, Option, Scope } from "effect"
 import type { Schema } from "effect"
 import { sha256 } from "../../layers/identity/sha256.ts"
+import type { ProjectKey } from "../../layers/Projects.ts"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import type { Caller } from "../../services/call/Caller.ts"
 import type { CallEvent } from "../../services/call/CallEvents.ts"
@@ -30,10 +31,10 @@ const makeOutput = () => {
 
 export interface LongCall<A, R> {
   readonly caller: Caller
-  /** The id that the audit has for the call, for its client: once told, it does not change. */
-  readonly tellId: () => string
-  /** Runs the call. It says how long the client waits as soon as that is known. */
-  readonly run: (waits: (time: Duration.Duration) => Effect.Effect<void>) => Effect.Effect<A, never, R>
+  /** The id that the audit has for the call, for its client: once given, it does not change. */
+  readonly pinId: () => string
+  /** Runs the call. It sets how long the client waits as soon as that is known. */
+  readonly run: (setLimit: (time: Duration.Duration) => Effect.Effect<void>) => Effect.Effect<A, never, R>
   /** The answer as data, for a client that asks for it later. */
   readonly show: (answer: A) => Schema.JsonObject
 }
@@ -41,6 +42,7 @@ export interface LongCall<A, R> {
 export const make = () => {
   /** By session: every call that runs in it, whether it was answered as running or not. */
   const sessions = new Map<string, Scope.Closeable>()
+  const ends = new Map<string, Map<ProjectKey, Effect.Effect<void>>>()
   /** Those that were answered as running, while they run, and their answers until these are read. */
   const running = new Map<string, RunningCall>()
   const answers = new BoundedMap<string, RunningCall>(mostAnswers)
@@ -65,7 +67,7 @@ export const make = () => {
    * Its answer or, once its client has waited long enough, its id and what it has said. `server`: the scope of all
    * sessions.
    */
-  const follow = <A, R>(server: Scope.Scope, { caller, run, show, tellId }: LongCall<A, R>) =>
+  const follow = <A, R>(server: Scope.Scope, { caller, run, show, pinId }: LongCall<A, R>) =>
     // From its start on, somebody waits for the call or it can be found.
     Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
       const output = makeOutput()
@@ -96,7 +98,7 @@ export const make = () => {
       )
       if (done !== undefined) return { answer: yield* done }
       answered = true
-      const callId = tellId()
+      const callId = pinId()
       const call: RunningCall = {
         output: output.said,
         answer: (wait) =>
@@ -113,14 +115,21 @@ export const make = () => {
       return { running: { call_id: callId, output: output.said() } }
     }))
 
-  /** Stops the calls of a session that ended. */
-  const end = (session: string) =>
-    Effect.suspend(() => {
-      const scope = sessions.get(session)
-      sessions.delete(session)
-      return scope === undefined ? Effect.void : Scope.close(scope, Exit.void)
-    })
+  /** What is done in a project when the session ends, once. */
+  const atEnd = (session: string, project: ProjectKey, effect: Effect.Effect<void>): void => {
+    ends.set(session, (ends.get(session) ?? new Map()).set(project, effect))
+  }
 
-  return { follow, end }
+  /** Stops the calls of a session that ended. */
+  const end = Effect.fnUntraced(function*(session: string) {
+    const scope = sessions.get(session)
+    sessions.delete(session)
+    if (scope !== undefined) yield* Scope.close(scope, Exit.void)
+    const effects = [...ends.get(session)?.values() ?? []]
+    ends.delete(session)
+    for (const effect of effects) yield* effect
+  })
+
+  return { follow, atEnd, end }
 }
 export type LongCalls = ReturnType<typeof make>

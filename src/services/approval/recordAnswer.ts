@@ -5,6 +5,7 @@ import type { Access, PathCapability } from "../capability/Access.ts"
 import { matchRule } from "../permission/rule/matchRule.ts"
 import { parseRuleLine, type Rule } from "../permission/rule/Rule.ts"
 import type { Answered, Approval, Approvals, ApprovalState, AskedAccess } from "./Approval.ts"
+import { rulesAsking } from "./Approval.ts"
 
 /** "src/a.ts" of "fs.write(src/a.ts)" */
 const scopeOf = (shown: string, capability: string): string => shown.slice(capability.length + 1, -1)
@@ -40,8 +41,9 @@ const matches = (
   ask: AskedAccess,
   line = ""
 ) => {
-  if (lines.has(line)) return true
   const access = accessOf(ask)
+  // What is offered of a command may be the whole line that it is in.
+  if ((access === undefined || access._tag === "Command") && lines.has(line)) return true
   if (access === undefined) return false
   const query = {
     client: caller.client,
@@ -60,9 +62,9 @@ const matches = (
 const makeSettles = (of: Approval, { answer, rules }: Answered): (other: Approval) => boolean => {
   const made = rules.flatMap((rule) => Result.getOrUndefined(parseRuleLine(rule)) ?? [])
   const lines = new Set(rules)
-  const asking = new Set(of.asks.map(({ rule }) => rule))
+  const asking = new Set(of.asks.flatMap(rulesAsking))
   const isAllowed = (other: Approval) => (ask: AskedAccess): boolean =>
-    asking.has(ask.rule) && matches(made, lines, other, ask, ask.offer)
+    rulesAsking(ask).every((rule) => asking.has(rule)) && matches(made, lines, other, ask, ask.offer)
   const isDenied = (other: Approval) => (ask: AskedAccess): boolean => matches(made, lines, other, ask, ask.denial)
   return (other) => {
     if (other.state !== "pending" || other.caller.client !== of.caller.client) return false

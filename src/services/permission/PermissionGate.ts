@@ -39,6 +39,8 @@ export interface Ask {
   readonly access: Access
   /** The rule that asks. */
   readonly rule: string
+  /** Other rules that ask the same: an answer counts for all of them, or not at all. */
+  readonly also?: ReadonlyArray<string>
   /** Why it asks, for the person: "changes files of this project". */
   readonly reason: string
   /**
