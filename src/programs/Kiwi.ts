@@ -175,8 +175,8 @@ export const makeKiwiOver = <E>(
   const methods: Omit<Kiwi, "lockfile" | "close" | typeof Symbol.asyncDispose> = {
     run: (tool, parameters = {}, options = {}) => {
       const { onEvent, ...rest } = options
-      return runAs(({ caller: { session } }) => {
-        const effect = runTool(tool, parameters, { ...rest, client, profile, session })
+      return runAs(({ caller }) => {
+        const effect = runTool(tool, parameters, { ...rest, client, profile, session: caller.session })
         return onEvent === undefined ? effect : Effect.provideService(effect, CallEvents, listen(onEvent))
       }, options)
     },
