@@ -2,6 +2,7 @@
 // dotfiles often are; the project's is read only through ProjectTrust.
 import { Effect } from "effect"
 import type { BigIntStats } from "node:fs"
+import type { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { isUnchanged, statOf } from "../files/believe.ts"
 
 /** In milliseconds: how long what the project's trust says is believed. */
@@ -58,3 +59,18 @@ export const makeLastTexts = <A>() => {
       })
     })
 }
+
+/** The project's file: as it was accepted, or every text that still restricts (`narrows`), whose grants do not count. */
+export const readProjectTexts = Effect.fnUntraced(function*<A, E>(
+  trust: ProjectTrust["Service"],
+  path: string,
+  read: (slot: string, bytes: Uint8Array, narrows: boolean) => Effect.Effect<A, E>
+) {
+  const accepted = yield* trust.readControl(path)
+  return accepted === undefined
+    ? yield* Effect.forEach(
+      yield* trust.readNarrowing(path),
+      (text, index) => read(`narrowing ${index}`, text, true)
+    )
+    : [yield* read("project", accepted, false)]
+})

@@ -13,9 +13,11 @@ import { whyUnattended } from "../../services/call/Clients.ts"
 import { toAgentErrorObject } from "../../services/error/agentRemedy.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { safeLine } from "../../services/error/safeText.ts"
+import { PermissionDenied } from "../../services/permission/PermissionGate.ts"
+import { profileRule } from "../../services/permission/profile/Profile.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import { withProject } from "../../services/text/withProject.ts"
-import { HumanGate } from "../../services/trust/HumanAct.ts"
+import { HumanGate, HumanRequired } from "../../services/trust/HumanAct.ts"
 import { withApproval } from "../approvals.ts"
 import { execute } from "../execute.ts"
 import { help } from "../help.ts"
@@ -49,6 +51,21 @@ const aboutProject = (gate: HumanGate["Service"], project: string): HumanGate["S
   HumanGate.of({
     ask: (request) => gate.ask({ ...request, project, command: withProject(request.command, project) })
   })
+
+/** Clients show questions about calls of tools only. */
+const asksNobody = HumanGate.of({
+  ask: ({ command, kind, title }) =>
+    Effect.fail(new HumanRequired({ kind, title, command, why: "a client shows no question about what it reads" }))
+})
+
+const toInvalidParams = (error: KiwiError) => {
+  const { message, remediation } = toAgentErrorObject(error)
+  return new McpSchema.InvalidParams({ message: remediation === undefined ? message : `${message}. ${remediation}` })
+}
+
+/** A rule or a person decided. What a profile does not have is not among it: it is as if it did not exist. */
+const isDecision = (error: KiwiError): boolean =>
+  error instanceof PermissionDenied ? !error.rule.startsWith(profileRule("")) : error._tag.startsWith("Approval")
 
 const metaKey = "kiwi/details"
 
@@ -252,25 +269,34 @@ export const make = Effect.fnUntraced(function*(
   const call = (tool: ToolName, args: unknown) => callAs(tool, handlers[tool], args)
   const callExposed = (target: ExposedTarget, args: unknown) => callAs("execute", exposed(target), args)
 
+  /** Reads a resource or a prompt. What a person is asked about waits for an answer from elsewhere, as a call does. */
+  const readApproved = <A, E extends KiwiError, R>(key: string, caller: Caller, read: Effect.Effect<A, E, R>) =>
+    projects.use(key)(Effect.gen(function*() {
+      const { approvalsWait } = yield* (yield* Settings).current
+      return yield* withApproval(read, caller, Duration.toMillis(approvalsWait))
+    })).pipe(Effect.provideService(HumanGate, asksNobody))
+
   /** Answers a prompt: the directive's steps, as one message. */
   const follow: FollowPrompt = Effect.fn("mcp.follow")(function*(name, parameters) {
     const caller = yield* callerOf
-    return yield* projects.use(project.own)(
-      execute({ id: name, type: "directive", parameters, dryRun: false, callId: yield* newCallId }, caller)
-    ).pipe(
+    const read = Effect.flatMap(
+      newCallId,
+      (callId) => execute({ id: name, type: "directive", parameters, dryRun: false, callId }, caller)
+    )
+    return yield* readApproved(project.own, caller, read).pipe(
       Effect.map(({ data }) => messageOf(name, data)),
-      Effect.mapError((error: KiwiError) => {
-        const { message, remediation } = toAgentErrorObject(error)
-        return new McpSchema.InvalidParams({
-          message: remediation === undefined ? message : `${message}. ${remediation}`
-        })
-      })
+      Effect.mapError(toInvalidParams)
     )
   })
 
-  const answerRead = <A, E, R>(uri: string, read: Effect.Effect<A, E, R>) =>
+  /** What a caller may not read without a person is said; anything else is not found. */
+  const answerRead = <A, E extends KiwiError, R>(uri: string, read: Effect.Effect<A, E, R>) =>
     read.pipe(
-      Effect.mapError(() => new McpSchema.InvalidParams({ message: `Resource '${safeLine(uri)}' not found` })),
+      Effect.mapError((error) =>
+        isDecision(error)
+          ? toInvalidParams(error)
+          : new McpSchema.InvalidParams({ message: `Resource '${safeLine(uri)}' not found` })
+      ),
       Effect.catchDefect((defect) =>
         Effect.andThen(
           Effect.logError("resources/read failed", defect),
@@ -280,7 +306,10 @@ export const make = Effect.fnUntraced(function*(
     )
 
   const readItem: Uses["readItem"] = (uri) =>
-    answerRead(uri, Effect.flatMap(callerOf, (caller) => projects.use(project.own)(Resources.readItem(uri, caller))))
+    answerRead(
+      uri,
+      Effect.flatMap(callerOf, (caller) => readApproved(project.own, caller, Resources.readItem(uri, caller)))
+    )
 
   /**
    * An output belongs to the project of its call. Ids are random, so every project that is still trusted is asked. One
@@ -292,7 +321,7 @@ export const make = Effect.fnUntraced(function*(
         Effect.tap(project.resolve(known), (resolved) => projects.use(resolved)(Resources.findOutput(uri)))
       )
     ).pipe(Effect.orElseSucceed(() => project.own))
-    return yield* Effect.flatMap(callerOf, (caller) => projects.use(key)(Resources.readOutput(uri, caller)))
+    return yield* Effect.flatMap(callerOf, (caller) => readApproved(key, caller, Resources.readOutput(uri, caller)))
   }, (read, uri) => answerRead(uri, read))
 
   return { call, callExposed, follow, readItem, readOutput }

@@ -1,7 +1,7 @@
 // Calls that take longer than a client waits: answered as running, they go on until they end, are stopped, or their
 // session ends. To the audit each is one call.
-import { Deferred, type Duration, Effect, Exit, Fiber, Option } from "effect"
-import type { Schema, Scope } from "effect"
+import { Deferred, type Duration, Effect, Exit, Fiber, Option, Scope } from "effect"
+import type { Schema } from "effect"
 import { sha256 } from "../../layers/identity/sha256.ts"
 import type { ProjectKey } from "../../layers/Projects.ts"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
@@ -40,22 +40,20 @@ export interface LongCall<A, R> {
 }
 
 export const make = () => {
-  /** By session: every call that runs, whether it was answered as running or not. */
-  const sessions = new Map<string, Set<Fiber.Fiber<unknown>>>()
+  /** By session: every call that runs in it, whether it was answered as running or not. */
+  const sessions = new Map<string, Scope.Closeable>()
   const ends = new Map<string, Map<ProjectKey, Effect.Effect<void>>>()
   /** Those that were answered as running, while they run, and their answers until these are read. */
   const running = new Map<string, RunningCall>()
   const answers = new BoundedMap<string, RunningCall>(mostAnswers)
   const keyOf = ({ client, session }: Caller, callId: string) => `${client}\0${session}\0${callId}`
 
-  const enter = (session: string, fiber: Fiber.Fiber<unknown>) => {
-    const fibers = sessions.get(session) ?? new Set()
-    sessions.set(session, fibers.add(fiber))
-    fiber.addObserver(() => {
-      fibers.delete(fiber)
-      if (fibers.size === 0) sessions.delete(session)
-    })
-  }
+  /** Of the session: it ends with the server's, or when the session ends. */
+  const scopeOf = Effect.fnUntraced(function*(session: string, server: Scope.Scope) {
+    const known = sessions.get(session) ?? (yield* Scope.fork(server, "parallel"))
+    sessions.set(session, known)
+    return known
+  })
 
   /** Its answer is kept when it has ended. */
   const keep = (key: string, call: RunningCall, fiber: Fiber.Fiber<unknown>) => {
@@ -66,10 +64,10 @@ export const make = () => {
   }
 
   /**
-   * Its answer or, once its client has waited long enough, its id and what it has said. The scope ends it if it still
-   * runs.
+   * Its answer or, once its client has waited long enough, its id and what it has said. `server`: the scope of all
+   * sessions.
    */
-  const follow = <A, R>(scope: Scope.Scope, { caller, run, show, pinId }: LongCall<A, R>) =>
+  const follow = <A, R>(server: Scope.Scope, { caller, run, show, pinId }: LongCall<A, R>) =>
     // From its start on, somebody waits for the call or it can be found.
     Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
       const output = makeOutput()
@@ -90,11 +88,10 @@ export const make = () => {
             answers.delete(keyOf(caller, id))
           }
         }),
-        Effect.forkIn(scope, { startImmediately: true })
+        Effect.forkIn(yield* scopeOf(caller.session, server), { startImmediately: true })
       )
       const early = fiber.pollUnsafe()
       if (early !== undefined) return { answer: yield* early }
-      enter(caller.session, fiber)
       const late = Effect.as(Effect.flatMap(Deferred.await(time), Effect.sleep), undefined)
       const done = yield* restore(Effect.raceFirst(Fiber.await(fiber), late)).pipe(
         Effect.onInterrupt(() => Fiber.interrupt(fiber))
@@ -125,7 +122,9 @@ export const make = () => {
 
   /** Stops the calls of a session that ended. */
   const end = Effect.fnUntraced(function*(session: string) {
-    yield* Fiber.interruptAll([...sessions.get(session) ?? []])
+    const scope = sessions.get(session)
+    sessions.delete(session)
+    if (scope !== undefined) yield* Scope.close(scope, Exit.void)
     const effects = [...ends.get(session)?.values() ?? []]
     ends.delete(session)
     for (const effect of effects) yield* effect

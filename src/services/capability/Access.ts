@@ -82,7 +82,32 @@ export interface ToolAccess {
   readonly parameters: Schema.JsonObject | undefined
 }
 
-/** One of Kiwi's own actions: `kiwi.search`, `kiwi.sign`, `spawn.thread`. */
+/** Of Kiwi's own actions. */
+const plainCapabilities = [
+  "kiwi.search",
+  "kiwi.load",
+  "kiwi.output",
+  "kiwi.help",
+  "kiwi.follow",
+  "kiwi.sign",
+  "kiwi.write",
+  "kiwi.sync",
+  "kiwi.lock"
+] as const
+export type PlainCapability = typeof plainCapabilities[number]
+
+/** Every capability that an access of a call or an action has, but for `tool.*`. No rule can be about another. */
+export const accessCapabilities = [
+  "fs.read",
+  "fs.write",
+  "fs.delete",
+  "process.exec",
+  "net.http",
+  "secret.use",
+  ...plainCapabilities
+] as const
+
+/** One of Kiwi's own actions: `kiwi.search`, `kiwi.sign`. */
 export interface PlainAccess {
   readonly _tag: "Plain"
   readonly capability: string

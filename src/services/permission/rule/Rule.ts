@@ -10,7 +10,8 @@ import {
   parseHost,
   parseName,
   parseSubject,
-  parseTool
+  parseTool,
+  undecided
 } from "./ruleSubject.ts"
 
 const outcomes = ["allow", "ask", "deny"] as const
@@ -216,6 +217,10 @@ export const makeRule = (entry: RuleEntry, context: RuleContext): Result.Result<
     )
     if (line === null && target.capability === undefined && target.tool === undefined) {
       return yield* Result.fail({ key: outcome, issue: "must say what it is about" })
+    }
+    const nothing = target.capability === undefined ? undefined : undecided(target.capability, outcome)
+    if (nothing !== undefined) {
+      return yield* Result.fail({ key: entry.capability === undefined ? outcome : "capability", issue: nothing })
     }
     const issue = whyRefused(outcome, target)
     if (issue !== undefined) return yield* Result.fail({ key: outcome, issue })
