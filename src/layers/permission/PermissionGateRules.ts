@@ -50,12 +50,12 @@ const shown = ({ rule }: PlacedRule): string => safeLine(showRule(rule), 200)
 const strictness = ({ match, rule }: FoundRule): number =>
   rule.outcome === "deny" ? match === "yes" ? 3 : 2 : rule.outcome === "ask" ? 2 : 1
 
-/** The strictest rule, or undefined. Of equally strict ones, the first in the file. */
+/** The strictest rule, or undefined. Of equally strict ones, the first in the first file. */
 const strictest = (found: ReadonlyArray<FoundRule>): FoundRule | undefined => {
   let best: FoundRule | undefined
   for (const one of found) {
     const by = best === undefined ? 1 : strictness(one) - strictness(best)
-    if (by > 0 || (by === 0 && best !== undefined && one.line < best.line)) best = one
+    if (by > 0 || (by === 0 && best !== undefined && one.file === best.file && one.line < best.line)) best = one
   }
   return best
 }
@@ -123,10 +123,13 @@ const realPathOf = (folder: string): string => {
   }
 }
 
-/** What one source says about an access. */
-interface Spoken {
-  readonly narrows: boolean
-  readonly found: ReadonlyArray<FoundRule>
+const foundIn = (sources: ReadonlyArray<RuleSource>, query: RuleQuery, access: Access): ReadonlyArray<FoundRule> => {
+  let all: ReadonlyArray<FoundRule> = []
+  for (const { rules } of sources) {
+    const found = rules.find(query, access)
+    if (found.length > 0) all = all.length === 0 ? found : [...all, ...found]
+  }
+  return all
 }
 
 /** Decides one access by the rules of all sources, and by the default. */
@@ -171,38 +174,18 @@ const makeJudge = Effect.gen(function*() {
   ): Verdict | Effect.Effect<Verdict> => {
     const never = neverAllowed(action, access, around)
     if (never !== undefined) return never
-    const all: Array<Spoken> = []
-    let conditional = false
-    for (const { narrows, rules } of sources) {
-      const found = rules.find(query, access)
-      if (found.length === 0) continue
-      all.push({ narrows, found })
-      conditional ||= found.some(({ rule }) => rule.parameters !== undefined)
-    }
-    const decideOn = (spoken: ReadonlyArray<Spoken>): Verdict => {
-      let best: FoundRule | undefined
-      let byAccepted = false
-      for (const { found, narrows } of spoken) {
-        const one = strictest(found)
-        if (one === undefined) continue
-        // A rule about what is new only makes things stricter: it opens nothing that the default denies.
-        byAccepted ||= !narrows && found.some(({ rule }) => rule.when === undefined)
-        if (best === undefined || strictness(one) > strictness(best)) best = one
-      }
-      const own = byAccepted ? undefined : shippedDefault(action, access, around)
-      if (best === undefined) return own ?? shippedDefault(action, access, around)
+    const all = foundIn(sources, query, access)
+    const decideOn = (found: ReadonlyArray<FoundRule>): Verdict => {
+      const best = strictest(found)
+      if (best === undefined) return shippedDefault(action, access, around)
       const verdict = verdictOf(best, access, around.sandboxed)
-      return own !== undefined && stricter[own._tag] >= stricter[verdict._tag] ? own : verdict
+      // Only a rule that allows takes the place of the default.
+      if (found.some(({ rule }) => rule.outcome === "allow")) return verdict
+      const own = shippedDefault(action, access, around)
+      return stricter[own._tag] > stricter[verdict._tag] ? own : verdict
     }
-    return conditional
-      ? Effect.map(
-        Effect.forEach(
-          all,
-          ({ found, narrows }) =>
-            Effect.map(Effect.filter(found, (one) => fits(one, access)), (fitting) => ({ narrows, found: fitting }))
-        ),
-        decideOn
-      )
+    return all.some(({ rule }) => rule.parameters !== undefined)
+      ? Effect.map(Effect.filter(all, (one) => fits(one, access)), decideOn)
       : decideOn(all)
   }
 
@@ -231,7 +214,7 @@ const judgedOf = (
   reason: verdict._tag === "Allow" ? undefined : verdict.reason,
   hint: verdict._tag === "Deny" ? verdict.hint : undefined,
   offer: verdict._tag === "Ask" ? verdict.offer : undefined,
-  speaks: sources.flatMap(({ rules }) => rules.find(query, access))
+  speaks: foundIn(sources, query, access)
 })
 
 export const make = Effect.gen(function*() {
