@@ -102,7 +102,7 @@ export const govern = Effect.fnUntraced(function*<F extends Found, A, E extends 
         subject,
         rule,
         asked,
-        ...(approval === undefined ? {} : { approval: { id: approval.id, by: approval.by } })
+        ...(approval === undefined ? {} : { approval: { id: approval.id, by: approval.by, answer: approval.answer } })
       }),
       lost: (value: A, error): Effect.Effect<A, AuditUnavailable> =>
         lost === "refuse" ? Effect.fail(error) : Effect.as(warn(resultLost), value)
@@ -171,7 +171,9 @@ export const governRead = Effect.fnUntraced(
           ...(filters === undefined ? {} : { filters: Rec.filter(filters, Predicate.isNotUndefined) }),
           shown: Exit.isSuccess(exit) ? shown(exit.value) : [],
           ...(rule === undefined ? {} : { rule }),
-          ...(approval === undefined ? {} : { approval: { id: approval.id, by: approval.by } }),
+          ...(approval === undefined
+            ? {}
+            : { approval: { id: approval.id, by: approval.by, answer: approval.answer } }),
           ...outcome,
           ...(error === undefined ? {} : { error: { code: error.code } }),
           duration_ms: (yield* Clock.currentTimeMillis) - startedAt

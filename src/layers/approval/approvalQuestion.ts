@@ -25,6 +25,14 @@ const says: Readonly<Record<ApprovalAnswer, string>> = {
   never: "no, and always in this project: "
 }
 
+const acts: Readonly<Record<ApprovalAnswer, string>> = {
+  once: "Allow once",
+  session: "Allow for the session",
+  always: "Allow always",
+  no: "Refuse",
+  never: "Refuse always"
+}
+
 const sentenceOf = (answer: ApprovalAnswer, rules: ReadonlyArray<string>): string =>
   `${says[answer]}${rules.map((rule) => safeLine(rule, 8_192)).join("; ")}`
 
@@ -40,7 +48,8 @@ export const questionOf = (
   const { asks, brief, details, digest, id, unreadable, what } = approval
   const choices = answers.map((answer) => ({
     value: answer,
-    title: `${answer}: ${sentenceOf(answer, rulesOf(approval, answer, given))}`
+    title: `${answer}: ${sentenceOf(answer, rulesOf(approval, answer, given))}`,
+    act: `${acts[answer]} ${id}: ${what}`
   }))
   const shown = `${details}${answersText(choices)}`
   const only = answers.length === 1 ? answers[0] : undefined

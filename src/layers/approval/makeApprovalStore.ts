@@ -172,14 +172,16 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
       )
       const rule = asks[0]?.rule ?? ""
       if (claimed._tag === "Full") return yield* new ApprovalsFull({ what, rule })
-      const { answered, id, until } = claimed.approval
+      const { id, until } = claimed.approval
       switch (claimed._tag) {
-        case "Approved":
-          return { id, by: answered?.by ?? "", rule: `approved ${answered?.answer ?? ""}` }
+        case "Approved": {
+          const { answer, by } = claimed.approval.answered
+          return { id, by, answer, rule: `approved ${answer}` }
+        }
         case "Pending":
           return yield* new ApprovalPending({ id, what, rule, until: new Date(until).toISOString() })
         case "Rejected":
-          return yield* new ApprovalRejected({ id, what, rule })
+          return yield* new ApprovalRejected({ id, what, rule, answer: claimed.approval.answered.answer })
         case "Expired":
           return yield* new ApprovalExpired({ id, what, rule })
       }

@@ -1,7 +1,7 @@
 // Why a call that a person has to agree to does not go on, and why an answer does not count.
 import { Schema } from "effect"
 import { isKiwiError, Underlying } from "../error/KiwiError.ts"
-import { waitingAtMost } from "./Approval.ts"
+import { ApprovalAnswer, waitingAtMost } from "./Approval.ts"
 
 /** A person has been asked, and has not answered yet. */
 export class ApprovalPending extends Schema.TaggedError<ApprovalPending>()("ApprovalPending", {
@@ -39,7 +39,8 @@ export class ApprovalPending extends Schema.TaggedError<ApprovalPending>()("Appr
 export class ApprovalRejected extends Schema.TaggedError<ApprovalRejected>()("ApprovalRejected", {
   id: Schema.String,
   what: Schema.String,
-  rule: Schema.String
+  rule: Schema.String,
+  answer: ApprovalAnswer
 }) {
   override get message() {
     return `A person said no: ${this.what}`

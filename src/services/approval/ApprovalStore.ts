@@ -42,6 +42,7 @@ export interface Approved {
   readonly id: string
   /** "answered at /dev/pts/3" */
   readonly by: string
+  readonly answer: ApprovalAnswer
   /** "approved once" */
   readonly rule: string
 }

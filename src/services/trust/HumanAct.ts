@@ -53,6 +53,8 @@ export interface HumanChoice {
   readonly value: string
   /** "Always: allow: fs.write(src/**)" */
   readonly title: string
+  /** The title of the act with this answer, for the audit: "Refuse k7f3m2qa9x: run tool deploy". Default: the request's. */
+  readonly act?: string
 }
 
 /** Proof that a person agreed. Made only by a HumanGate. */

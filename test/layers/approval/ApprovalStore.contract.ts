@@ -52,7 +52,7 @@ export const contract = (
         const id = yield* file(store)
         assert.strictEqual((yield* answerIt(store, id, "once")).state, "approved")
         const approved = yield* store.require(request({ callId: "c2" }))
-        assert.deepStrictEqual(approved, { id, by: "answered at /dev/pts/3", rule: "approved once" })
+        assert.deepStrictEqual(approved, { id, by: "answered at /dev/pts/3", answer: "once", rule: "approved once" })
         const [spent] = yield* store.list
         assert.deepInclude(spent, { state: "spent", spent: { call: "c2", at: start } })
         assert.notStrictEqual(yield* file(store, request({ callId: "c3" })), id)
