@@ -45,7 +45,11 @@ export const questionOf = (
   answers: ReadonlyArray<ApprovalAnswer>,
   given: ReadonlyArray<string> | undefined
 ): HumanRequest => {
-  const { asks, brief, details, digest, id, unreadable, what } = approval
+  const { answered, asks, digest, id, unreadable, what } = approval
+  // Whoever reads it again changes an answer, and knows which.
+  const before = answered === undefined ? "" : `It was refused: "${answered.answer}", ${safeLine(answered.by)}\n\n`
+  const details = `${before}${approval.details}`
+  const brief = approval.brief === undefined ? undefined : `${before}${approval.brief}`
   const choices = answers.map((answer) => ({
     value: answer,
     title: `${answer}: ${sentenceOf(answer, rulesOf(approval, answer, given))}`,

@@ -7,6 +7,7 @@ import {
   claim,
   dismiss,
   grants,
+  isInTime,
   offersOf,
   refuseAll,
   settle,
@@ -75,7 +76,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
 
   const hasEnded = ({ pid }: Approval): boolean => pid !== undefined && processes?.runs(pid) === false
 
-  const find = Effect.fnUntraced(function*(approvals: Approvals, id: string) {
+  const find = Effect.fnUntraced(function*(approvals: Approvals, id: string, now: number, again = false) {
     const named = approvals.find((one) => one.id === id)
     const waiting = approvals.filter(({ caller, state }) => state === "pending" && caller.session === id)
     const found = named ?? (waiting.length === 1 ? waiting[0] : undefined)
@@ -85,7 +86,8 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         ...(waiting.length === 0 ? {} : { several: waiting.map((one) => one.id) })
       })
     }
-    if (found.state !== "pending") {
+    const isRefused = again && found.state === "rejected" && isInTime(found, now)
+    if (found.state !== "pending" && !isRefused) {
       return yield* new ApprovalClosed({ id: found.id, what: found.what, state: found.state })
     }
     return found
@@ -120,8 +122,20 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
     }
   })
 
+  /** The rule that the answer `never` made decides before any answer. */
+  const requireTakenBack = Effect.fnUntraced(function*({ answered, id }: Approval) {
+    if (answered?.answer !== "never" || !(yield* remembered.current).some((rule) => rule.id === id)) return
+    return yield* new AnswerRefused({
+      id,
+      issue: `the answer "never" made a rule that refuses it`,
+      hint: `Take it back first: kiwi permissions remove ${id}`
+    })
+  })
+
   const ask = Effect.fnUntraced(function*(approval: Approval, { answers, rules }: AnswerOptions) {
-    const possible = answersOf(approval, hasEnded(approval))
+    const isRefused = approval.state === "rejected"
+    if (isRefused) yield* requireTakenBack(approval)
+    const possible = answersOf(approval, hasEnded(approval)).filter((answer) => !isRefused || grants(answer))
     const offered = answers ?? possible
     const other = offered.find((answer) => !possible.includes(answer))
     if (other !== undefined || offered.length === 0) {
@@ -188,14 +202,15 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
     }),
     list: Effect.flatMap(read, settled),
     propose: Effect.fnUntraced(function*(id, options = {}) {
-      return yield* ask(yield* find(yield* Effect.flatMap(read, settled), id), options)
+      const now = yield* Clock.currentTimeMillis
+      return yield* ask(yield* find(settle(yield* read, now), id, now, options.again), options)
     }),
     answer: Effect.fnUntraced(function*(id, act, options = {}) {
       const lasts = yield* life
       return yield* change(Effect.fnUntraced(function*(approvals) {
         const now = yield* Clock.currentTimeMillis
         const current = settle(approvals, now)
-        const { approval, question } = yield* ask(yield* find(current, id), options)
+        const { approval, question } = yield* ask(yield* find(current, id, now, options.again), options)
         yield* requireAct(question, act)
         const answer = answersOf(approval, hasEnded(approval)).find((one) => one === act.choice)
         if (answer === undefined || question.choices?.some(({ value }) => value === answer) !== true) {

@@ -74,7 +74,7 @@ const withoutAnswers = (request: HumanRequest, client: string | undefined): Huma
 const questionOf = (request: HumanRequest, client: string | undefined): Question => {
   const message = verdictLines(request).join("\n")
   const text = fullText(withoutAnswers(request, client))
-  const elsewhere = `Decline, and type on a terminal: ${exactLine(request.command, 8_192)}`
+  const elsewhere = `Decline or Esc, and type on a terminal: ${exactLine(request.command, 8_192)}`
   const number = rooms.has(client ?? "") ? newNumber([message, elsewhere, text].join("\n")) : undefined
   const mark = number === undefined ? endMark() : endMark("…")
   return {
@@ -153,9 +153,11 @@ const Answer = Schema.Struct({
 })
 const decodeAnswer = Schema.decodeUnknownOption(Answer)
 
-/** Only an explicit yes is a yes; of several answers, one of those that were shown. */
+/**
+ * Only an explicit yes is a yes; of several answers, one of those that were shown. Declining is none of them: it is
+ * what a person does who cannot read the question here.
+ */
 const agreedTo = ({ choices = [] }: HumanRequest, { action, content }: typeof Answer.Type) => {
-  if (action === "decline") return choices.find(({ value }) => value === "no")
   const given = action === "accept" && content !== undefined && Object.hasOwn(content, answerKey)
     ? content[answerKey]
     : undefined
@@ -253,7 +255,9 @@ const makeFor = (
   const judge = (request: HumanRequest, answer: typeof Answer.Type, sawEnd: SawEnd) => {
     const agreed = agreedTo(request, answer)
     if (agreed === undefined || agreed === false) return Effect.fail(declined(request, answer))
-    return answer.action === "decline" || sawEnd(typedEnd(answer))
+    // Nobody has to read a question to its end to say no.
+    const isNo = agreed !== true && agreed.value === "no"
+    return isNo || sawEnd(typedEnd(answer))
       ? Effect.succeed(act(request, agreed === true ? undefined : agreed))
       : Effect.fail(required(request, "the answer does not have the number at the end of the text"))
   }

@@ -101,7 +101,7 @@ const clockStep = 60_000
 const isOpen = ({ state }: Approval): boolean => state === "pending" || state === "approved"
 
 /** A clock that was set back makes no answer live longer. */
-const isInTime = ({ answered, at, until }: Approval, now: number): boolean =>
+export const isInTime = ({ answered, at, until }: Approval, now: number): boolean =>
   now < until && now >= (answered?.at ?? at) - clockStep
 
 /** Whose request it is. A label is the caller's own claim, and a server's session ends with a restart. */

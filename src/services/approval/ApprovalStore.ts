@@ -52,6 +52,8 @@ export interface AnswerOptions {
   /** Default: all that the request can get. */
   readonly answers?: ReadonlyArray<ApprovalAnswer> | undefined
   readonly rules?: ReadonlyArray<string> | undefined
+  /** Also for a request that was refused, as long as the refusal holds: a person changes their answer. */
+  readonly again?: boolean | undefined
 }
 
 /** A question to a person about one request. The choices of `question` are the answers. */
