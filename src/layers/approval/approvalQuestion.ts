@@ -36,6 +36,12 @@ const acts: Readonly<Record<ApprovalAnswer, string>> = {
 const sentenceOf = (answer: ApprovalAnswer, rules: ReadonlyArray<string>): string =>
   `${says[answer]}${rules.map((rule) => safeLine(rule, 8_192)).join("; ")}`
 
+/** What differs from the other answers comes first, and `allow` and `deny` go without saying. */
+const shortOf = (answer: ApprovalAnswer, rules: ReadonlyArray<string>): string =>
+  rules.length === 0
+    ? answer === "once" ? "once: this call, one time" : `${answer}: ${says[answer]}`
+    : `${answer}: ${rules.map((rule) => safeLine(rule.replace(/^\w+: /, ""), 8_192)).join("; ")}`
+
 /** The end of a question's details: what each answer does. */
 export const answersText = (choices: ReadonlyArray<HumanChoice>): string =>
   ["", "Answers:", ...choices.map(({ title }) => `- ${title}`)].join("\n")
@@ -50,11 +56,15 @@ export const questionOf = (
   const before = answered === undefined ? "" : `It was refused: "${answered.answer}", ${safeLine(answered.by)}\n\n`
   const details = `${before}${approval.details}`
   const brief = approval.brief === undefined ? undefined : `${before}${approval.brief}`
-  const choices = answers.map((answer) => ({
-    value: answer,
-    title: `${answer}: ${sentenceOf(answer, rulesOf(approval, answer, given))}`,
-    act: `${acts[answer]} ${id}: ${what}`
-  }))
+  const choices = answers.map((answer) => {
+    const rules = rulesOf(approval, answer, given)
+    return {
+      value: answer,
+      title: `${answer}: ${sentenceOf(answer, rules)}`,
+      short: shortOf(answer, rules),
+      act: `${acts[answer]} ${id}: ${what}`
+    }
+  })
   const shown = `${details}${answersText(choices)}`
   const only = answers.length === 1 ? answers[0] : undefined
   const verb = only === "no" || only === "never" ? "Refuse" : "Allow"
