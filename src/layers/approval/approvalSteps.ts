@@ -146,6 +146,7 @@ export const requireApproval = Effect.fnUntraced(function*<R>(last: Effect.Effec
       ]))
     })
     yield* rememberRuns(asks, call.caller, approved)
-    return { rule: approved.rule, approval: { id: approved.id, by: approved.by } }
+    const { answer, by, id, rule } = approved
+    return { rule, approval: { id, by, answer } }
   })
 })

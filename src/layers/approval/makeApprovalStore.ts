@@ -8,6 +8,7 @@ import {
   dismiss,
   endSession,
   grants,
+  isInTime,
   offersOf,
   refuseAll,
   settle,
@@ -91,7 +92,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
   const possibleFor = (approval: Approval): ReadonlyArray<ApprovalAnswer> =>
     approval.state === "pending" ? answersOf(approval, hasEnded(approval)) : []
 
-  const find = Effect.fnUntraced(function*(approvals: Approvals, id: string) {
+  const find = Effect.fnUntraced(function*(approvals: Approvals, id: string, now: number, again = false) {
     const named = approvals.find((one) => one.id === id)
     const waiting = approvals.filter(({ caller, state }) => state === "pending" && caller.session === id)
     const found = named ?? (waiting.length === 1 ? waiting[0] : undefined)
@@ -101,7 +102,8 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         ...(waiting.length === 0 ? {} : { several: waiting.map((one) => one.id) })
       })
     }
-    if (found.state !== "pending") {
+    const isRefused = again && found.state === "rejected" && isInTime(found, now)
+    if (found.state !== "pending" && !isRefused) {
       return yield* new ApprovalClosed({ id: found.id, what: found.what, state: found.state })
     }
     return found
@@ -136,8 +138,20 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
     }
   })
 
+  /** The rule that the answer `never` made decides before any answer. */
+  const requireTakenBack = Effect.fnUntraced(function*({ answered, id }: Approval) {
+    if (answered?.answer !== "never" || !(yield* remembered.current).some((rule) => rule.id === id)) return
+    return yield* new AnswerRefused({
+      id,
+      issue: `the answer "never" made a rule that refuses it`,
+      hint: `Take it back first: kiwi permissions remove ${id}`
+    })
+  })
+
   const ask = Effect.fnUntraced(function*(approval: Approval, { answers, rules }: AnswerOptions) {
-    const possible = possibleFor(approval)
+    const isRefused = approval.state === "rejected"
+    if (isRefused) yield* requireTakenBack(approval)
+    const possible = isRefused ? answersOf(approval, hasEnded(approval)).filter(grants) : possibleFor(approval)
     const offered = answers ?? possible
     const other = offered.find((answer) => !possible.includes(answer))
     if (other !== undefined || offered.length === 0) {
@@ -189,30 +203,33 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
       )
       const rule = asks[0]?.rule ?? ""
       if (claimed._tag === "Full") return yield* new ApprovalsFull({ what, rule })
-      const { answered, id, until } = claimed.approval
+      const { id, until } = claimed.approval
       switch (claimed._tag) {
-        case "Approved":
-          return { id, by: answered?.by ?? "", rule: `approved ${answered?.answer ?? ""}` }
+        case "Approved": {
+          const { answer, by } = claimed.approval.answered
+          return { id, by, answer, rule: `approved ${answer}` }
+        }
         case "Pending":
           return yield* new ApprovalPending({ id, what, rule, until: new Date(until).toISOString() })
         case "Rejected":
-          return yield* new ApprovalRejected({ id, what, rule })
+          return yield* new ApprovalRejected({ id, what, rule, answer: claimed.approval.answered.answer })
         case "Expired":
           return yield* new ApprovalExpired({ id, what, rule })
       }
     }),
     list: Effect.map(Effect.flatMap(read, settled), (all) => all.map((one) => ({ ...one, answers: possibleFor(one) }))),
     propose: Effect.fnUntraced(function*(id, options = {}) {
-      return yield* ask(yield* find(yield* Effect.flatMap(read, settled), id), options)
+      const now = yield* Clock.currentTimeMillis
+      return yield* ask(yield* find(settle(yield* read, now), id, now, options.again), options)
     }),
     answer: Effect.fnUntraced(function*(id, act, options = {}) {
       const lasts = yield* life
       return yield* change(Effect.fnUntraced(function*(approvals) {
         const now = yield* Clock.currentTimeMillis
         const current = settle(approvals, now)
-        const { approval, question } = yield* ask(yield* find(current, id), options)
+        const { approval, question } = yield* ask(yield* find(current, id, now, options.again), options)
         yield* requireAct(question, act)
-        const answer = possibleFor(approval).find((one) => one === act.choice)
+        const answer = answersOf(approval, hasEnded(approval)).find((one) => one === act.choice)
         if (answer === undefined || question.choices?.some(({ value }) => value === answer) !== true) {
           return yield* new AnswerRefused({
             id: approval.id,

@@ -1,6 +1,6 @@
 // Decides by the rules of user and project, and by what Kiwi ships where neither has one. Every access of an action is
 // decided by itself, and the strictest outcome holds for all. A remembered answer settles what would be asked, and never
-// what is denied.
+// what is denied; the answer `never` is one more rule that denies.
 import { Clock, Effect, Layer, Result } from "effect"
 import { realpathSync } from "node:fs"
 import type { Caller } from "../../services/call/Caller.ts"
@@ -28,6 +28,7 @@ import { Workspace } from "../../services/workspace/Workspace.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { makeFollowIndex } from "./followLinks.ts"
 import { requireListed } from "./profile/requireListed.ts"
+import { makeDenials } from "./rememberedDenials.ts"
 import { accessesOf, queryOf } from "./ruleQuery.ts"
 import { noveltyOf } from "./runNovelty.ts"
 import { makeSettle } from "./settleAsks.ts"
@@ -92,8 +93,12 @@ const verdictOf = (found: FoundRule, access: Access, query: RuleQuery, confined 
       return {
         _tag: "Deny",
         rule: name,
-        reason: `the rule "${shown(found)}" denies ${safeLine(showAccess(access))}${why}`,
-        hint: `It is in ${name}. Do not try another way; a person may change it: kiwi permissions list`
+        reason:
+          `the rule "${shown(found)}"${found.id === undefined ? "" : `, which a person's answer "never" made,`} ` +
+          `denies ${safeLine(showAccess(access))}${why}`,
+        hint: found.id === undefined
+          ? `It is in ${name}. Do not try another way; a person may change it: kiwi permissions list`
+          : `Do not try another way. A person takes it back with: kiwi permissions remove ${found.id}`
       }
     case 2: {
       const offer = access._tag === "Tool" ? toolOffer(rule, access, query) : offerFor(access, confined)
@@ -263,6 +268,7 @@ export const make = Effect.gen(function*() {
   const { userHome } = yield* KiwiHome
   const { around, judge } = yield* makeJudge
   const settle = makeSettle({ home: userHome })
+  const denials = makeDenials({ home: userHome })
   const followIndex = makeFollowIndex(around.root)
 
   /** With rules that restrict also about what links in their paths lead to. */
@@ -289,10 +295,9 @@ export const make = Effect.gen(function*() {
     if (unusable !== undefined && !alwaysPossible.has(action._tag)) return yield* unusableRules(action, unusable)
     if (profile !== undefined) yield* requireListed(profile, action)
     const accesses = accessesOf(action)
-    const sources = yield* followed(written, accesses)
-    const run = sources.some(({ rules: { hasWhen } }) => hasWhen)
-      ? noveltyOf(yield* remembered.current, caller, action)
-      : undefined
+    const answers = yield* remembered.current
+    const sources = yield* followed([...written, ...denials(answers, caller)], accesses)
+    const run = sources.some(({ rules: { hasWhen } }) => hasWhen) ? noveltyOf(answers, caller, action) : undefined
     const query = { ...queryOf(caller, action, accesses, around.root), ...run }
     const rules = new Set<string>(profile === undefined ? [] : [profileRule(profile.name)])
     const asks: Array<Ask> = []
@@ -314,25 +319,17 @@ export const make = Effect.gen(function*() {
     if (denied !== undefined) return yield* refused(action, denied)
     const rule = [...rules].slice(0, 5).join(", ")
     if (asks.length === 0) return { rule, asks } satisfies Decision as Decision
-    const { asks: open, by, never } = settle(yield* remembered.current, caller, query, asks)
-    if (never !== undefined) return yield* refused(action, verdictOfNever(never.rule, never.access))
+    const { asks: open, by } = settle(answers, caller, query, asks)
     const settled = by.map((one): SettledAsk => Object.assign({}, one.ask, { answer: nameOf(one.rule) }))
-    const answers = new Set(settled.map(({ answer }) => answer))
+    const settling = new Set(settled.map(({ answer }) => answer))
     return {
-      rule: [rule, ...answers].join(", "),
+      rule: [rule, ...settling].join(", "),
       asks: withoutRepeated(open),
       ...(settled.length === 0 ? {} : { settled })
     } satisfies Decision as Decision
   })
 
   return PermissionGate.of({ decide })
-})
-
-const verdictOfNever = (found: FoundRule, access: Access): Extract<Verdict, { readonly _tag: "Deny" }> => ({
-  _tag: "Deny",
-  rule: nameOf(found),
-  reason: `a person answered "never" to ${safeLine(showAccess(access))}`,
-  hint: `Do not try another way. A person takes it back with: kiwi permissions remove ${found.id ?? ""}`
 })
 
 export const layer = Layer.effect(PermissionGate, make)

@@ -109,7 +109,7 @@ const clockStep = 60_000
 const isOpen = ({ state }: Approval): boolean => state === "pending" || state === "approved"
 
 /** A clock that was set back makes no answer live longer. */
-const isInTime = ({ answered, at, until }: Approval, now: number): boolean =>
+export const isInTime = ({ answered, at, until }: Approval, now: number): boolean =>
   now < until && now >= (answered?.at ?? at) - clockStep
 
 /** Whose request it is. A label is the caller's own claim, and a server's session ends with a restart. */
@@ -137,8 +137,13 @@ export const settle = (approvals: Approvals, now: number): Approvals => {
   return isSame ? approvals : marked.filter((one) => !old.has(one))
 }
 
+type AnsweredApproval = Approval & { readonly answered: Answered }
+
+const isAnswered = (approval: Approval): approval is AnsweredApproval => approval.answered !== undefined
+
 export type Claim =
-  | { readonly _tag: "Approved" | "Pending" | "Rejected" | "Expired"; readonly approval: Approval }
+  | { readonly _tag: "Approved" | "Rejected"; readonly approval: AnsweredApproval }
+  | { readonly _tag: "Pending" | "Expired"; readonly approval: Approval }
   | { readonly _tag: "Full"; readonly waiting: number }
 
 /**
@@ -157,13 +162,13 @@ export const claim = (
   const replace = (from: Approval, to: Approval) => approvals.map((one) => one === from ? to : one)
   const mine = approvals.filter((one) => one.digest === request.digest && isSameCaller(one.caller, request.caller))
   const isOwn = ({ caller }: Approval): boolean => caller.session === request.caller.session
-  const usable = mine.filter((one) =>
+  const usable = mine.filter(isAnswered).filter((one) =>
     one.state === "approved" && covers(one, request.asks) &&
-    (one.answered?.answer !== "session" || isOwn(one) || hasEnded(one))
+    (one.answered.answer !== "session" || isOwn(one) || hasEnded(one))
   )
   const approved = usable.find(isOwn) ?? usable[0]
   if (approved !== undefined) {
-    const spent: Approval = { ...approved, state: "spent", spent: { call: request.call, at: now } }
+    const spent: AnsweredApproval = { ...approved, state: "spent", spent: { call: request.call, at: now } }
     return [{ _tag: "Approved", approval: spent }, replace(approved, spent)]
   }
   const waits = mine.filter(({ state }) => state === "pending")
@@ -176,7 +181,7 @@ export const claim = (
     const adopted: Approval = { ...rest, call, caller, ...shown, ...(pid === undefined ? {} : { pid }) }
     return [{ _tag: "Pending", approval: adopted }, replace(pending, adopted)]
   }
-  const rejected = mine.findLast((one) => one.state === "rejected" && isInTime(one, now))
+  const rejected = mine.filter(isAnswered).findLast((one) => one.state === "rejected" && isInTime(one, now))
   if (rejected !== undefined) return [{ _tag: "Rejected", approval: rejected }, approvals]
   const expired = mine.findLast(({ state }) => state === "expired")
   if (pending === undefined && expired !== undefined && expired.told !== true) {

@@ -42,6 +42,7 @@ export interface Approved {
   readonly id: string
   /** "answered at /dev/pts/3" */
   readonly by: string
+  readonly answer: ApprovalAnswer
   /** "approved once" */
   readonly rule: string
 }
@@ -51,6 +52,8 @@ export interface AnswerOptions {
   /** Default: all that the request can get. */
   readonly answers?: ReadonlyArray<ApprovalAnswer> | undefined
   readonly rules?: ReadonlyArray<string> | undefined
+  /** Also for a request that was refused, as long as the refusal holds: a person changes their answer. */
+  readonly again?: boolean | undefined
 }
 
 export interface ListedApproval extends Approval {

@@ -52,7 +52,7 @@ export const contract = (
         const id = yield* file(store)
         assert.strictEqual((yield* answerIt(store, id, "once")).state, "approved")
         const approved = yield* store.require(request({ callId: "c2" }))
-        assert.deepStrictEqual(approved, { id, by: "answered at /dev/pts/3", rule: "approved once" })
+        assert.deepStrictEqual(approved, { id, by: "answered at /dev/pts/3", answer: "once", rule: "approved once" })
         const [spent] = yield* store.list
         assert.deepInclude(spent, { state: "spent", spent: { call: "c2", at: start } })
         assert.notStrictEqual(yield* file(store, request({ callId: "c3" })), id)
@@ -297,6 +297,44 @@ export const contract = (
         const { choice: _, ...none } = act
         assert.strictEqual(yield* tagOf(store.answer(id, none)), "AnswerRefused")
         assert.deepStrictEqual((yield* store.list).map(({ state }) => state), ["pending", "pending"])
+      }))
+
+    for (const refusal of ["no", "never"] as const) {
+      test(`a person changes "${refusal}", and no other way undoes it`, (store) =>
+        Effect.gen(function*() {
+          const again = { again: true }
+          const id = yield* file(store)
+          const before = yield* store.propose(id, again)
+          yield* answerIt(store, id, refusal)
+          assert.strictEqual(yield* tagOf(store.require(request())), "ApprovalRejected")
+          for (const answer of ["once", "session", "always", "no", "never"] as const) {
+            assert.strictEqual(yield* tagOf(answerIt(store, id, answer)), "ApprovalClosed", answer)
+            // What was shown before the refusal said nothing of it.
+            const late = yield* tagOf(store.answer(id, agreeTo(before.question, answer), again))
+            assert.strictEqual(late, refusal === "no" ? "HumanRequired" : "AnswerRefused", answer)
+          }
+          assert.strictEqual(yield* tagOf(store.require(request())), "ApprovalRejected")
+          if (refusal === "never") {
+            const error = yield* Effect.flip(store.propose(id, again))
+            assert.include(error.remediation, `kiwi permissions remove ${id}`)
+            yield* Effect.flatMap(RememberedRules, (rules) => rules.remove([id]))
+          }
+          const { question } = yield* store.propose(id, again)
+          assert.deepStrictEqual(question.choices?.map(({ value }) => value), ["once", "session", "always"])
+          assert.include(question.details, `It was refused: "${refusal}", answered at /dev/pts/3`)
+          yield* store.answer(id, agreeTo(question, "once"), again)
+          assert.strictEqual((yield* store.require(request())).rule, "approved once")
+          assert.strictEqual(yield* tagOf(store.propose(id, again)), "ApprovalClosed")
+          assert.strictEqual(yield* tagOf(store.require(request())), "ApprovalPending")
+        }))
+    }
+
+    test("a refusal is changed as long as it holds", (store) =>
+      Effect.gen(function*() {
+        const id = yield* file(store)
+        yield* answerIt(store, id, "no")
+        yield* TestClock.adjust("1 hour")
+        assert.strictEqual(yield* tagOf(store.propose(id, { again: true })), "ApprovalClosed")
       }))
 
     test("an answer counts once, and not for a request that was replaced", (store) =>
