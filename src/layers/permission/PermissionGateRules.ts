@@ -48,12 +48,18 @@ export const nameOf = ({ file, id, line }: PlacedRule): string => id === undefin
 const shown = ({ rule }: PlacedRule): string => safeLine(showRule(rule), 200)
 
 const strictness = ({ match, rule }: FoundRule): number =>
-  rule.outcome === "deny" ? match === "yes" ? 3 : 2 : rule.outcome === "ask" ? 2 : 1
+  rule.outcome === "deny" ? match === "yes" ? 3 : 2 : rule.outcome === "ask" || match === "perhaps" ? 2 : 1
+
+/** A rule that allows the tool, but not with these parameters. */
+const allowsOthers = ({ match, rule }: FoundRule): boolean => rule.outcome === "allow" && match === "perhaps"
 
 /** The strictest rule, or undefined. Of equally strict ones, the first in the file. */
 const strictest = (found: ReadonlyArray<FoundRule>): FoundRule | undefined => {
+  const allowed = found.some(({ match, rule }) => rule.outcome === "allow" && match === "yes")
   let best: FoundRule | undefined
   for (const one of found) {
+    // Of several rules that allow, one is enough.
+    if (allowed && allowsOthers(one)) continue
     const by = best === undefined ? 1 : strictness(one) - strictness(best)
     if (by > 0 || (by === 0 && best !== undefined && one.line < best.line)) best = one
   }
@@ -83,7 +89,9 @@ const verdictOf = (found: FoundRule, access: Access, confined = false): Verdict 
     case 2: {
       const offer = offerFor(access, confined)
       const isUnclear = found.match === "perhaps"
-      const about = !isUnclear
+      const about = allowsOthers(found)
+        ? "allows it with other parameters"
+        : !isUnclear
         ? "is about it"
         : access._tag === "Path"
         ? "is about something below it"
@@ -163,6 +171,14 @@ const makeJudge = Effect.gen(function*() {
     return true
   })
 
+  /** A rule that allows the tool with other parameters still speaks: the default would allow what it left out. */
+  const withParameters = (one: FoundRule, access: Access) =>
+    Effect.map(
+      fits(one, access),
+      (does): ReadonlyArray<FoundRule> =>
+        does ? [one] : one.rule.outcome === "allow" ? [{ ...one, match: "perhaps" }] : []
+    )
+
   const judge = (
     sources: ReadonlyArray<RuleSource>,
     query: RuleQuery,
@@ -186,7 +202,7 @@ const makeJudge = Effect.gen(function*() {
         const one = strictest(found)
         if (one === undefined) continue
         // A rule about what is new only makes things stricter: it opens nothing that the default denies.
-        byAccepted ||= !narrows && found.some(({ rule }) => rule.when === undefined)
+        byAccepted ||= !narrows && found.some((rule) => rule.rule.when === undefined && !allowsOthers(rule))
         if (best === undefined || strictness(one) > strictness(best)) best = one
       }
       const own = byAccepted ? undefined : shippedDefault(action, access, around)
@@ -196,11 +212,11 @@ const makeJudge = Effect.gen(function*() {
     }
     return conditional
       ? Effect.map(
-        Effect.forEach(
-          all,
-          ({ found, narrows }) =>
-            Effect.map(Effect.filter(found, (one) => fits(one, access)), (fitting) => ({ narrows, found: fitting }))
-        ),
+        Effect.forEach(all, ({ found, narrows }) =>
+          Effect.map(
+            Effect.forEach(found, (one) => withParameters(one, access)),
+            (fitting) => ({ narrows, found: fitting.flat() })
+          )),
         decideOn
       )
       : decideOn(all)
