@@ -226,6 +226,10 @@ rules:
       assert.deepStrictEqual(only.speaks.map(({ decides }: { decides: boolean }) => decides), [false, true])
       const { stdout } = yield* run(place, ["explain", "core/ping"])
       assert.include(stdout, "It is refused.")
+      put(place, "rules:\n  - allow: ping\n    parameters: {text: {enum: [a]}}\n")
+      const asked = yield* explain
+      assert.strictEqual(asked.outcome, "ask")
+      assert.include(asked.accesses[0].reason, "allows it with other parameters")
       const unknown = JSON.parse((yield* run(place, ["explain", "core/ping", "--profile", "no", "--json"])).stdout)
       assert.strictEqual(unknown.error.code, "PROFILE_UNKNOWN")
     }).pipe(Effect.scoped))

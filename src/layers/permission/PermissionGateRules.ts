@@ -54,7 +54,14 @@ const identityOf = ({ file, rule }: PlacedRule): string => `${file} ${sha256(JSO
 const shown = ({ rule }: PlacedRule): string => safeLine(showRule(rule), 200)
 
 const strictness = ({ match, rule }: FoundRule): number =>
-  rule.outcome === "deny" ? match === "yes" ? 3 : 2 : rule.outcome === "ask" ? 2 : 1
+  rule.outcome === "deny" ? match === "yes" ? 3 : 2 : rule.outcome === "ask" || match === "perhaps" ? 2 : 1
+
+/** A rule that allows the tool, but not with these parameters. */
+const allowsOthers = ({ match, rule }: FoundRule): boolean => rule.outcome === "allow" && match === "perhaps"
+
+/** Of the rules of one file that allow, one is enough. */
+const allowsIn = (file: string) => (one: FoundRule): boolean =>
+  one.file === file && one.rule.outcome === "allow" && one.match === "yes"
 
 /** The strictest rule, or undefined. Of equally strict ones, the first in the first file. */
 const strictest = (found: ReadonlyArray<FoundRule>): FoundRule | undefined => {
@@ -103,7 +110,9 @@ const verdictOf = (found: FoundRule, access: Access, query: RuleQuery, confined 
     case 2: {
       const offer = access._tag === "Tool" ? toolOffer(rule, access, query) : offerFor(access, confined)
       const isUnclear = found.match === "perhaps"
-      const about = !isUnclear
+      const about = allowsOthers(found)
+        ? "allows it with other parameters"
+        : !isUnclear
         ? "is about it"
         : access._tag === "Path"
         ? "is about something below it"
@@ -207,6 +216,14 @@ const makeJudge = Effect.gen(function*() {
     return true
   })
 
+  /** A rule that allows the tool with other parameters still speaks: the default would allow what it left out. */
+  const withParameters = (one: FoundRule, access: Access) =>
+    Effect.map(
+      fits(one, access),
+      (does): ReadonlyArray<FoundRule> =>
+        does ? [one] : one.rule.outcome === "allow" ? [{ ...one, match: "perhaps" }] : []
+    )
+
   const judge = (
     sources: ReadonlyArray<RuleSource>,
     query: RuleQuery,
@@ -216,10 +233,11 @@ const makeJudge = Effect.gen(function*() {
     const never = neverAllowed(action, access, around)
     if (never !== undefined) return never
     const all = foundIn(sources, query, access)
-    const decideOn = (found: ReadonlyArray<FoundRule>): Verdict => {
+    const decideOn = (those: ReadonlyArray<FoundRule>): Verdict => {
+      const found = those.filter((one) => !allowsOthers(one) || !those.some(allowsIn(one.file)))
       const best = strictest(found)
       // Only a rule that allows takes the place of the default.
-      const own = found.some(({ rule }) => rule.outcome === "allow")
+      const own = found.some((one) => one.rule.outcome === "allow" && !allowsOthers(one))
         ? undefined
         : shippedDefault(action, access, around)
       if (best === undefined) return own ?? shippedDefault(action, access, around)
@@ -229,7 +247,7 @@ const makeJudge = Effect.gen(function*() {
         : verdictOf(best, access, query, around.sandboxed)
     }
     return all.some(({ rule }) => rule.parameters !== undefined)
-      ? Effect.map(Effect.filter(all, (one) => fits(one, access)), decideOn)
+      ? Effect.map(Effect.forEach(all, (one) => withParameters(one, access)), (fitting) => decideOn(fitting.flat()))
       : decideOn(all)
   }
 

@@ -102,6 +102,13 @@ const known: ReadonlyArray<readonly [line: string, accesses: string]> = [
   ["git diff HEAD~1 --stat -- src", "fs.read(.)/**"],
   ["git log --oneline -5", "fs.read(.)/**"],
   ["git show HEAD --stat", "fs.read(.)/**"],
+  ["git show --stat HEAD~1", "fs.read(.)/**"],
+  ["git show -s 4b825dc^", "fs.read(.)/**"],
+  ["git show --stat 'main^{commit}'", "fs.read(.)/**"],
+  ["git log '--format=%h %an, %ad: %s%n%b'", "fs.read(.)/**"],
+  ["git log '--pretty=format:%C(yellow)%h%Creset'", "fs.read(.)/**"],
+  ["git diff --check", "fs.read(.)/**"],
+  ["git remote", "fs.read(.)/**"],
   ["git --no-pager diff --cached --stat", "fs.read(.)/**"],
   ["git show --name-only HEAD", "fs.read(.)/**"],
   ["git branch -a", "fs.read(.)/**"],
@@ -131,6 +138,20 @@ const known: ReadonlyArray<readonly [line: string, accesses: string]> = [
 const unknown: ReadonlyArray<string> = [
   "git show",
   "git show HEAD -- src",
+  "git status -v -v",
+  "git status -v",
+  "git remote -v",
+  "git ls-files -s",
+  "git show --stat 4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+  "git show -s main",
+  "git show --stat --all",
+  "git show --stat 'HEAD^@'",
+  "git show --stat 'HEAD^{blob}'",
+  "git diff --check HEAD",
+  "git diff HEAD~1 -- .",
+  "git diff 'src/a.js^@'",
+  "git log --format=%N",
+  "git log --format=mine",
   "git show -p --stat HEAD",
   "git log -p",
   "git log -U1",
@@ -370,6 +391,92 @@ const unknown: ReadonlyArray<string> = [
   "NODE_OPTIONS=--require=./x.js ls src",
   "GIT_DIR=x cat src/*.js"
 ]
+
+/** Of `git show` and `git diff`, and whatever they are given: an id may be that of a file, and a file may be called `HEAD~2`. */
+const gitLines = (names: ReadonlyArray<string>): ReadonlyArray<string> => [
+  ...["-v", "-v -v", "-vv", "-sb -v", "--verbose", "--porcelain -v"].map((options) => `git status ${options}`),
+  "git remote -v",
+  "git remote",
+  ...["-s", "--stage", "-c"].map((options) => `git ls-files ${options}`),
+  ...names.flatMap((name) => [
+    ...[
+      "--stat",
+      "-s",
+      "--no-patch",
+      "--name-only",
+      "--numstat",
+      "--oneline --stat",
+      "--format=%h -s",
+      "--stat --all",
+      "--check"
+    ]
+      .map((options) => `git show ${options} ${name}`),
+    ...["", "--stat", "--check", "--check --stat", "--name-only", "--exit-code", "--quiet -p", "-w", "--cached"]
+      .flatMap(
+        (options) => [
+          `git diff ${options} ${name}`,
+          `git diff ${options} ${name} HEAD`,
+          `git diff ${options} 4b825dc642cb6eb9a060e54bf8d69288fbee4904 ${name}`,
+          `git diff ${options} ${name} -- .`,
+          `git diff ${options} ${name} HEAD~1 -- .`
+        ]
+      ),
+    ...["", "--stat", "-p", "--check", "--oneline"].map((options) => `git log ${options} ${name}`),
+    `git blame ${name}`,
+    `git blame -- ${name}`,
+    `git describe --always ${name}`,
+    `git rev-parse --verify ${name}`
+  ])
+]
+
+it.live("git prints no line of a file that needs a rule", () =>
+  Effect.gen(function*() {
+    const world = yield* prepare
+    const run = (...args: ReadonlyArray<string>) => git(world.project, ...args).toString().trim()
+    world.write(".env", `A=${canary}\r\n`)
+    run("add", "-f", ".env")
+    run("commit", "-qm", "variables")
+    const [blob, tree] = [run("rev-parse", "HEAD:.env"), run("rev-parse", "HEAD^{tree}")]
+    run("rm", "-q", "--cached", ".env")
+    run("commit", "-qm", "without")
+    run("commit", "-qm", "more", "--allow-empty")
+    run("tag", "variables", blob)
+    run("branch", "old", "HEAD~2")
+    run("remote", "add", "origin", `https://u:${canary}@example.com/a`)
+    for (const name of ["HEAD", "HEAD~1", "HEAD~2", "HEAD^@", "HEAD^!", "HEAD^-", "old", "@", "-"]) {
+      world.write(name, "")
+    }
+    run("add", "HEAD", "HEAD~1", "HEAD~2")
+    run("commit", "-qm", "names")
+    const names = [blob, blob.slice(0, 7), tree, "variables", "old", "HEAD", "HEAD~1", "HEAD~2", "'HEAD^@'", "'HEAD^!'"]
+      .concat([
+        "'HEAD^-'",
+        "@",
+        "@~2",
+        "'@{1}'",
+        "old..HEAD",
+        "refs/tags/variables",
+        "tags/variables",
+        "'HEAD^0'",
+        "src/a.js"
+      ])
+    const printed: Array<string> = []
+    let count = 0
+    yield* Effect.gen(function*() {
+      for (const line of gitLines(names)) {
+        if ((yield* opened(line)) === undefined) continue
+        count++
+        const { stderr, stdout } = spawnSync("sh", ["-c", line], {
+          cwd: world.project,
+          env: environment,
+          encoding: "utf8"
+        })
+        if ((stdout + stderr).includes(canary)) printed.push(line)
+      }
+    }).pipe(Effect.provide(kernelOf(world)))
+    assert.deepStrictEqual(printed, [])
+    assert.isAtLeast(count, 40)
+  }), 60_000)
 
 describe("what a command opens by its arguments", () => {
   it.live("is known of these", () =>

@@ -49,7 +49,10 @@ export interface RuleQuery {
 export const foremostOf = (accesses: ReadonlyArray<Access>): ScopedKind | undefined =>
   scopedKinds.find((kind) => accesses.some(({ _tag }) => _tag === kind))
 
-/** `perhaps`: the command cannot be taken apart, so nobody knows whether it is what the rule is about. */
+/**
+ * `perhaps`: the command cannot be taken apart, so nobody knows whether it is what the rule is about; or, once the gate
+ * has looked at the parameters, the rule allows the tool with others.
+ */
 export type Match = "yes" | "perhaps" | "no"
 
 const oneOf = (patterns: ReadonlyArray<string>, name: string): boolean =>
