@@ -18,6 +18,7 @@ import type { HomeRefused } from "../services/workspace/KiwiHome.ts"
 import { KiwiHome } from "../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../services/workspace/ProcessLock.ts"
 import type { ProjectNotFound } from "../services/workspace/Workspace.ts"
+import * as ApprovalStoreFile from "./approval/ApprovalStoreFile.ts"
 import * as ClientsFile from "./call/ClientsFile.ts"
 import * as SafeFilesNode from "./files/SafeFilesNode.ts"
 import * as IdentityKeyring from "./identity/IdentityKeyring.ts"
@@ -136,10 +137,11 @@ export function layer<Replaced extends KernelServices = never, E = never>(
 }
 
 const composeProjects = <E, R>(choose: Choose, shared: Layer.Layer<ProcessServices, E, R>) =>
-  Layer.unwrap(Effect.map(KiwiHome, (home) =>
+  Layer.unwrap(Effect.zipWith(KiwiHome, ApprovalStoreFile.makeProjectOf, (home, projectOf) =>
     Projects.layerWith(
       (key) => composeProject(key === "" ? undefined : key, choose),
-      (key) => WorkspaceNode.isKnown(key, home)
+      (key) => WorkspaceNode.isKnown(key, home),
+      projectOf
     ))).pipe(Layer.provideMerge(shared))
 
 /** Kernels of many projects in one process, for the surfaces. All of them have the same replaced services. */

@@ -18,6 +18,8 @@ export class Projects extends Context.Service<Projects, {
   ) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | ProjectNotFound, Exclude<R, ProjectServices>>
   /** Whether there may be a decision about this project. A project without one is not worth opening. */
   readonly isKnown: (key: ProjectKey) => Effect.Effect<boolean>
+  /** The project in which a request for a person's answer was filed, by whichever process. Opens none. */
+  readonly ofRequest: (id: string) => Effect.Effect<ProjectKey | undefined>
   /** Closes a project's kernel; the next call opens it anew. */
   readonly close: (key: ProjectKey) => Effect.Effect<void>
 }>()("kiwi/layers/Projects") {}
@@ -25,7 +27,8 @@ export class Projects extends Context.Service<Projects, {
 /** `lookup` builds the kernel of one project. `R`: what it needs from the process. */
 export const layerWith = <R>(
   lookup: (key: ProjectKey) => Layer.Layer<ProjectServices, ProjectNotFound, R>,
-  isKnown: (key: ProjectKey) => Effect.Effect<boolean> = () => Effect.succeed(true)
+  isKnown: (key: ProjectKey) => Effect.Effect<boolean> = () => Effect.succeed(true),
+  ofRequest: (id: string) => Effect.Effect<ProjectKey | undefined> = () => Effect.undefined
 ) =>
   Layer.effect(
     Projects,
@@ -43,6 +46,7 @@ export const layerWith = <R>(
               )
             ),
           isKnown,
+          ofRequest,
           close: map.invalidate
         })
     )

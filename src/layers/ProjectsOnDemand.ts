@@ -20,6 +20,7 @@ export const make = Effect.gen(function*() {
     open: (key) => Effect.flatMap(loaded, (projects) => projects.open(key)),
     use: (key) => (effect) => Effect.flatMap(loaded, (projects) => projects.use(key)(effect)),
     isKnown: (key) => Effect.flatMap(loaded, (projects) => projects.isKnown(key)),
+    ofRequest: (id) => Effect.flatMap(loaded, (projects) => projects.ofRequest(id)),
     close: (key) => Effect.flatMap(loaded, (projects) => projects.close(key))
   })
 })

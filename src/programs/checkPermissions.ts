@@ -6,10 +6,10 @@ import {
   userProfilesFile,
   userProfilesPath
 } from "../layers/permission/profile/profileTexts.ts"
+import { matchesName } from "../services/capability/scopes/PathPattern.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { parseProfileFile } from "../services/permission/profile/profileFile.ts"
 import { misleading } from "../services/permission/rule/misleading.ts"
-import { matchesName } from "../services/permission/rule/pathPattern.ts"
 import { type LinedRule, parseRuleFile } from "../services/permission/rule/ruleFile.ts"
 import { type Shadowed, shadowed, shadowedBy } from "../services/permission/rule/shadowed.ts"
 import { type ControlInvalid, sentenceOf } from "../services/workspace/controlYaml.ts"

@@ -133,18 +133,18 @@ export type { Builtin, BuiltinHandler } from "../services/primitive/Builtins.ts"
 export { Builtins, BuiltinTaken } from "../services/primitive/Builtins.ts"
 export type {
   CapturedOutput,
-  PrimitiveError,
   PrimitiveEvent,
   PrimitiveHandler,
   PrimitiveInput,
   PrimitiveResult,
   PrimitiveStream
 } from "../services/primitive/Primitive.ts"
+export { Primitives } from "../services/primitive/Primitive.ts"
+export type { PrimitiveError } from "../services/primitive/PrimitiveErrors.ts"
 export {
   BuiltinFailed,
   ParametersUnpassable,
   PrimitiveConfigInvalid,
-  Primitives,
   PrimitiveUnknown,
   RequestFailed,
   RequestRefused,
@@ -155,7 +155,7 @@ export {
   ToolTimeout,
   ToolUnstartable,
   UploadRefused
-} from "../services/primitive/Primitive.ts"
+} from "../services/primitive/PrimitiveErrors.ts"
 export type { ChildExit, ChildRequest, Engine, SpawnFailure, TakeChunk } from "../services/process/ChildProcesses.ts"
 export { ChildProcesses } from "../services/process/ChildProcesses.ts"
 export { CallsTooDeep, NestedApproval } from "../services/proxy/nesting.ts"

@@ -1,7 +1,6 @@
 // The tools that a profile lists by name: which of them can be listed now, and how they are described to a client.
 import { Effect, Result, Schema } from "effect"
 import { sha256 } from "../layers/identity/sha256.ts"
-import { findListed } from "../layers/permission/profile/callerProfile.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import type { KiwiError } from "../services/error/KiwiError.ts"
 import { safeLine } from "../services/error/safeText.ts"
@@ -9,6 +8,7 @@ import { ItemParser } from "../services/format/ItemParser.ts"
 import type { ItemLocation, Tool } from "../services/item/Item.ts"
 import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
+import { findListed } from "../services/permission/profile/callerProfile.ts"
 import { exposedBy, type ExposedRef, type Profile } from "../services/permission/profile/Profile.ts"
 import { checkReadiness } from "./itemState.ts"
 

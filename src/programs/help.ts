@@ -11,7 +11,7 @@ import { Workspace } from "../services/workspace/Workspace.ts"
 import { governRead } from "./govern.ts"
 import type { Topic } from "./helpTopics.ts"
 
-export interface Helped {
+interface Helped {
   readonly topic: Topic
   readonly guide: string
   readonly state: {

@@ -1,6 +1,5 @@
 // Search: hits from the index, each with its present state and the text that may be shown.
 import { Effect, Option } from "effect"
-import { makeProfileOf } from "../layers/permission/profile/callerProfile.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
 import { callSignature } from "../services/item/CallSignature.ts"
@@ -9,6 +8,7 @@ import { showLocation } from "../services/item/Item.ts"
 import type { ItemType, Tier } from "../services/item/ItemId.ts"
 import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
+import { profileOf } from "../services/permission/profile/callerProfile.ts"
 import { isListed } from "../services/permission/profile/Profile.ts"
 import { ItemIndex, mostHits } from "../services/search/ItemIndex.ts"
 import type { IndexHit, SearchQuery } from "../services/search/ItemIndex.ts"
@@ -89,7 +89,7 @@ const queryFor = (hit: IndexHit) => ({ id: qualifiedId(hit), type: hit.type, tie
 /** The first hits that the caller's profile lists. */
 const listedHits = Effect.fnUntraced(function*(hits: ReadonlyArray<IndexHit>, caller: Caller, limit: number) {
   const { find: findAtOnce } = yield* (yield* ItemStore).atOnce
-  const profile = yield* (yield* makeProfileOf)(caller)
+  const profile = yield* profileOf(caller)
   const listed: Array<IndexHit> = []
   for (const hit of hits) {
     if (listed.length >= limit) break

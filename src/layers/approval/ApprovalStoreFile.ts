@@ -1,7 +1,7 @@
 // Requests in `$KIWI_HOME/projects/<id>/approvals.json`, which every process replaces whole under one lock: at every
 // moment it is the list before a change or after it. It counts only if this user wrote it and nobody else could. A file
 // that is damaged, a link or somebody else's holds no requests: what it seemed to allow is asked anew.
-import { Effect, Layer, Result, Schema } from "effect"
+import { Effect, Layer, Option, Result, Schema } from "effect"
 import { join, relative } from "node:path"
 import type { Approvals } from "../../services/approval/Approval.ts"
 import { Approval } from "../../services/approval/Approval.ts"
@@ -14,6 +14,7 @@ import { type LockError, LockTimeout, LockUnavailable, ProcessLock } from "../..
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { Readings } from "../files/believe.ts"
 import { isRunning, ownPid } from "../process/isRunning.ts"
+import { listKnown } from "../workspace/WorkspaceNode.ts"
 import * as Shared from "./makeApprovalStore.ts"
 
 const Kept = Schema.fromJsonString(Schema.Struct({ v: Schema.Literal(1), approvals: Schema.Array(Approval) }))
@@ -24,6 +25,30 @@ const isLockError = (error: unknown): error is LockError =>
 
 /** Twenty waiting requests of some callers, and two hundred finished ones. */
 const maxBytes = 64 * 1_048_576
+
+const readOptions = { maxBytes, own: true }
+
+/** The project in which a request was filed, by whichever process. Opens none. */
+export const makeProjectOf = Effect.gen(function*() {
+  const services = yield* Effect.context<KiwiHome | SafeFiles>()
+  const { home } = yield* KiwiHome
+  const files = yield* SafeFiles
+  const has = (state: string, id: string) =>
+    files.read(home, `${state}/approvals.json`, readOptions).pipe(
+      Effect.map((bytes) => {
+        const decoded = decode(new TextDecoder().decode(bytes))
+        return Result.isSuccess(decoded) && decoded.success.approvals.some((one) => one.id === id)
+      }),
+      Effect.orElseSucceed(() => false)
+    )
+  return Effect.fnUntraced(function*(id: string) {
+    const known = [{ root: "", state: "user" }, ...(yield* listKnown)]
+    return (yield* Effect.findFirst(known, ({ state }) => has(state, id))).pipe(
+      Option.map(({ root }) => root),
+      Option.getOrUndefined
+    )
+  }, Effect.provideContext(services))
+})
 
 export const make = Effect.gen(function*() {
   const files = yield* SafeFiles
@@ -36,7 +61,7 @@ export const make = Effect.gen(function*() {
   const ignored = (why: string) =>
     Effect.as(Effect.logWarning(`${path} is not used, and what it allowed is asked anew: ${why}`), [])
 
-  const load = files.read(home, path, { maxBytes, own: true }).pipe(
+  const load = files.read(home, path, readOptions).pipe(
     Effect.flatMap((bytes) => {
       if (bytes === undefined) return Effect.succeed<Approvals>([])
       const decoded = decode(new TextDecoder().decode(bytes))

@@ -3,13 +3,11 @@ import { Clock, Effect } from "effect"
 import type { Approved } from "../../services/approval/ApprovalStore.ts"
 import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
 import type { Caller } from "../../services/call/Caller.ts"
-import type { Access } from "../../services/capability/Access.ts"
 import { namesSecret } from "../../services/env/secretVariables.ts"
 import type { SignedBy } from "../../services/integrity/Verifier.ts"
 import { showLocation } from "../../services/item/Item.ts"
 import { ruleFor } from "../../services/permission/offeredRule.ts"
 import type { Ask } from "../../services/permission/PermissionGate.ts"
-import { PermissionGate } from "../../services/permission/PermissionGate.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Primitives } from "../../services/primitive/Primitive.ts"
 import { blame } from "../call/blame.ts"
@@ -18,6 +16,7 @@ import { threadOf } from "../capability/callSteps.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { shownName } from "../identity/shownName.ts"
 import { pinCopies } from "../integrity/integritySteps.ts"
+import { makeMayAlso } from "../permission/mayAlso.ts"
 import { renderConfig, validateConfig } from "../primitive/steps/configSteps.ts"
 import { runPrimitive } from "../primitive/steps/effectSteps.ts"
 import { requestText } from "./requestText.ts"
@@ -54,17 +53,13 @@ export const requireApproval = Effect.gen(function*() {
   const validate = yield* validateConfig
   const run = yield* runPrimitive
   const primitives = yield* Primitives
-  const gate = yield* PermissionGate
+  const mayAlso = yield* makeMayAlso
 
   /** What a builtin would do. Nothing is shown of a file that the caller may not read. */
-  const previewOf = ({ call: { caller }, chain, claims, parameters, verified }: Asked & Partial<Facts<"claims">>) => {
-    const mayRead = (path: string) => {
-      const access: Access = { _tag: "Path", capability: "fs.read", path }
-      return Effect.match(gate.decide(caller, { _tag: "Run", chain, verified, accesses: [access] }), {
-        onFailure: () => false,
-        onSuccess: ({ asks }) => asks.length === 0 && claims === undefined
-      })
-    }
+  const previewOf = (facts: Asked) => {
+    const { call: { caller }, chain, parameters } = facts
+    const mayRead = (path: string) =>
+      Effect.map(mayAlso(facts, { _tag: "Path", capability: "fs.read", path }), (standing) => standing === "allowed")
     const input = { tool: chain.leaf.tool.location.id, caller, config: chain.config, parameters }
     return Effect.mapError(
       primitives.preview(chain.primitive.tool.location.id, input, mayRead),

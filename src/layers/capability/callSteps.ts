@@ -1,6 +1,6 @@
 // The grant of the calls that a tool makes: what its signed config asks for, within what its own caller has. It is a
 // token of its own, so that each of these calls is checked as any call with a token is. Rules apply beside it.
-import { Effect, Result } from "effect"
+import { Duration, Effect, Result } from "effect"
 import { refusalOf } from "../../services/capability/CapabilityModule.ts"
 import { CapabilityTokens, PermissionEscalation } from "../../services/capability/CapabilityTokens.ts"
 import type { Grant } from "../../services/capability/Grant.ts"
@@ -13,6 +13,9 @@ import { blame, setterOf } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
 
 const none = { callGrant: undefined }
+
+/** No tool runs longer, and no token lives longer. It ends with the tool, which never has it. */
+const life = Duration.days(1)
 
 /** What the chain's config asks for, as signed: no parameter can provide a part of it. Undefined if it asks for none. */
 const askedIn = (chain: Chain): Result.Result<ReadonlyArray<Grant> | undefined, ConfigInvalid> => {
@@ -52,9 +55,9 @@ export const grantCalls = Effect.gen(function*() {
       const { thread, token } = call
       if (claims === undefined || thread === undefined || token === undefined) {
         const own = { thread: threadOf(call.callId), directive: chain.digest }
-        return { thread: own.thread, token: yield* tokens.mint({ ...own, grants: request }) }
+        return { thread: own.thread, token: yield* tokens.mint({ ...own, life, grants: request }) }
       }
-      const made = yield* tokens.attenuate(token, { thread }, { thread, directive: claims.act, request }).pipe(
+      const made = yield* tokens.attenuate(token, { thread }, { thread, directive: claims.act, life, request }).pipe(
         Effect.catchTag(
           "PermissionEscalation",
           ({ exceeding }) =>

@@ -8,18 +8,24 @@ import { denies, holds, isBound } from "../../services/capability/Grant.ts"
 import type { Chain } from "../../services/chain/Chain.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
 import { PermissionDenied } from "../../services/permission/PermissionGate.ts"
+import { Workspace } from "../../services/workspace/Workspace.ts"
 import type { Facts } from "../call/Step.ts"
 import { coversAccess } from "./coversAccess.ts"
+import { denyBehindLinks } from "./denyBehindLinks.ts"
 
 /** A call without a thread and without a token is one of a caller whom the rules know. */
 export const authenticateToken = Effect.gen(function*() {
   const tokens = yield* CapabilityTokens
+  const { cwd } = yield* Workspace
 
   return (
     { call: { thread, token } }: Facts<"call">
   ): Effect.Effect<Facts<"claims">, TokenMissing | TokenError> =>
     token !== undefined
-      ? Effect.map(tokens.verify(token, { thread: thread ?? "" }), (claims) => ({ claims }))
+      ? Effect.map(
+        tokens.verify(token, { thread: thread ?? "" }),
+        (claims) => ({ claims: { ...claims, caps: denyBehindLinks(claims.caps, cwd) } })
+      )
       : thread !== undefined
       ? Effect.fail(new TokenMissing({ thread }))
       : Effect.succeed({ claims: undefined })

@@ -1,7 +1,7 @@
 // Tokens over any store of keys and ledgers.
 //
 // Gotcha: time never goes back within a process, so that a clock that is set back brings no expired token to life.
-import { Clock, Duration, Effect, Redacted, Result } from "effect"
+import { Duration, Effect, Redacted, Result } from "effect"
 import { randomBytes } from "node:crypto"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { refusalOf } from "../../services/capability/CapabilityModule.ts"
@@ -92,12 +92,22 @@ const requireValid = (request: Request): Effect.Effect<void, CapabilityInvalid> 
 
 export const make = (store: TokenStore) => {
   const remembered = new BoundedMap<string, Remembered>(maxRemembered, ({ length }) => length)
+  /** Of the tokens in use: a thread makes all of its calls with the same one. */
+  const digests = new WeakMap<Token, string>()
   let latest = 0
   let known: KnownKeys | undefined
 
-  const now = Effect.map(Clock.currentTimeMillis, (millis) => {
-    latest = Math.max(latest, Math.floor(millis / 1_000))
-    return latest
+  const digestOf = (token: Token): string => {
+    const before = digests.get(token)
+    if (before !== undefined) return before
+    const digest = sha256(Redacted.value(token))
+    digests.set(token, digest)
+    return digest
+  }
+
+  const now = Effect.clockWith((clock) => {
+    latest = Math.max(latest, Math.floor(clock.currentTimeMillisUnsafe() / 1_000))
+    return Effect.succeed(latest)
   })
 
   const take = (list: ReadonlyArray<TokenKey>, at: number): KnownKeys => {
@@ -163,12 +173,12 @@ export const make = (store: TokenStore) => {
 
   /** The claims of a token whose signature is valid. */
   const authenticate = Effect.fnUntracedEager(function*(token: Token, at: number) {
-    const text = Redacted.value(token)
-    const digest = sha256(text)
+    const digest = digestOf(token)
     let keys = known
     if (keys === undefined || at - keys.at > keysLast) keys = yield* readKeys(at)
     const before = remembered.get(digest)
     if (before !== undefined && keys.verifiers.has(before.kid)) return before.claims
+    const text = Redacted.value(token)
     const parsed = parseToken(text)
     if (parsed === undefined) return yield* new TokenInvalid({ why: "malformed" })
     if (!keys.verifiers.has(parsed.kid)) keys = yield* readKeys(at)

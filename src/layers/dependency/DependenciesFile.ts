@@ -46,7 +46,7 @@ interface Environment {
 
 type Why = DependenciesMissing["why"]
 
-export interface DependenciesOptions {
+interface DependenciesOptions {
   /** The time limit of one installer run. */
   readonly timeout: Duration.Duration
 }

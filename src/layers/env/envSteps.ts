@@ -33,7 +33,7 @@ export const findInterpreter = Effect.gen(function*() {
 
   return (facts: Facts<"chain">) =>
     environments.interpreter(facts.chain).pipe(
-      Effect.mapBoth({
+      Effect.mapBothEager({
         onFailure: (reason) => blame(facts.chain, reason),
         onSuccess: (interpreter) => ({ interpreter })
       })
@@ -47,7 +47,7 @@ export const findInterpreter = Effect.gen(function*() {
 export const resolveEnvironment = Effect.gen(function*() {
   const environments = yield* EnvResolver
 
-  return Effect.fnUntraced(function*(
+  return Effect.fnUntracedEager(function*(
     facts: Facts<"chain" | "interpreter" | "packages" | "warnings">
   ) {
     const { chain, interpreter, packages, warnings } = facts
@@ -58,7 +58,7 @@ export const resolveEnvironment = Effect.gen(function*() {
     const dependencies = packages?._tag === "Installed" ? packages.set : undefined
     const missing = packages?._tag === "Missing" ? packages : undefined
     const env = yield* environments.resolve(chain, { interpreter: withPackages(interpreter, dependencies) }).pipe(
-      Effect.mapError((reason) => {
+      Effect.mapErrorEager((reason) => {
         return blame(
           chain,
           missing === undefined || reason._tag !== "RequirementsMissing"

@@ -5,29 +5,27 @@ import type { Chain } from "../../services/chain/Chain.ts"
 import type { EnvConfig } from "../../services/env/EnvConfig.ts"
 import { type EnvPlan, envPlan } from "../../services/env/envPlan.ts"
 import {
-  type EnvCandidate,
   type EnvConfigInvalid,
   type EnvOrigin,
   EnvResolver,
   type EnvVariable,
   type ExplainedEnv,
-  type ExplainedVariable,
   type InterpreterAnswer,
   RequirementsMissing,
   type ResolvedEnv
 } from "../../services/env/EnvResolver.ts"
 import { secretMark } from "../../services/env/fillSecrets.ts"
-import { isSecret } from "../../services/env/secretVariables.ts"
 import { isKiwiVariable } from "../../services/env/variableNames.ts"
 import { isSecretReference, secretNameOf } from "../../services/identity/SecretStore.ts"
 import { expandVariables } from "../../services/template/Template.ts"
-import { parseTemplate } from "../../services/template/templateText.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { type ChoiceHost, makeChooseInterpreter, resolvedInterpreter } from "./chooseInterpreter.ts"
 import { type DotenvFiles, makeReadDotenv, unseenDotenv } from "./dotenvFiles.ts"
+import { explainVariables } from "./explainVariables.ts"
 import type { FoundInterpreter } from "./interpreters.ts"
+import { makeProcessVariables } from "./processVariables.ts"
 import { makeShims } from "./programs/shims.ts"
 import { makePrograms, type Programs } from "./searchPath.ts"
 import { managerVariables } from "./versionManagers.ts"
@@ -163,35 +161,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     return latest.programs
   }
 
-  const load = (at: ReadonlyArray<string>) => Effect.orElseSucceed(provider.load([...at]), () => undefined)
-  /** Windows ignores the case of variables' names; a ConfigProvider has them split at `_`. */
-  const loadAnyCase = Effect.fnUntraced(function*(name: string) {
-    let spellings: ReadonlyArray<ReadonlyArray<string>> = [[]]
-    for (const part of name.split("_")) {
-      const next: Array<ReadonlyArray<string>> = []
-      for (const prefix of spellings) {
-        const node = yield* load(prefix)
-        const keys = node?._tag === "Record" ? [...node.keys] : []
-        for (const key of keys) if (key.toUpperCase() === part.toUpperCase()) next.push([...prefix, key])
-      }
-      spellings = next
-    }
-    for (const spelling of spellings) {
-      const value = (yield* load([spelling.join("_")]))?.value
-      if (value !== undefined) return value
-    }
-    return undefined
-  })
-
-  // The environment of a running process cannot be changed from outside, so each name is read once.
-  const known = new Map<string, string | undefined>()
-  const readProcess = Effect.fnUntraced(function*(names: ReadonlyArray<string>) {
-    for (const name of names) {
-      if (known.has(name)) continue
-      const value = (yield* load([name]))?.value ?? (windows ? yield* loadAnyCase(name) : undefined)
-      known.set(name, value === "" ? undefined : value)
-    }
-  })
+  const { known, read: readProcess } = makeProcessVariables(provider, windows)
 
   /** The variables of every child. */
   const common = (programs: Programs, overrides: Values): ReadonlyMap<string, EnvVariable> => {
@@ -235,7 +205,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
 
   /** A call first asks for the interpreter and then for the variables: both use the same result. */
   const arounds = new WeakMap<InterpreterAnswer, Around>()
-  const interpreter = Effect.fnUntraced(function*(chain: Chain, overrides: Values = none) {
+  const interpreter = Effect.fnUntracedEager(function*(chain: Chain, overrides: Values = none) {
     if ((yield* Effect.fromResult(planOf(chain))).config.interpreter === undefined) return noInterpreter
     const around = yield* readSurroundings(chain, overrides)
     const answer = answerOf(around.plan.config, yield* around.find)
@@ -343,7 +313,7 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     return { plan, programs, searchPath, dotenv, problem, env } satisfies Assembled as Assembled
   })
 
-  const resolve: EnvResolver["Service"]["resolve"] = Effect.fnUntraced(function*(chain, options = {}) {
+  const resolve: EnvResolver["Service"]["resolve"] = Effect.fnUntracedEager(function*(chain, options = {}) {
     const overrides = options.overrides ?? none
     if ((yield* Effect.fromResult(planOf(chain))).isEmpty && overrides.size === 0) return emptyEnv
     const around = yield* aroundOf(chain, overrides, options.interpreter)
@@ -357,67 +327,10 @@ export const make = Effect.fnUntraced(function*(host: EnvResolverHost) {
     const found = yield* around.find
     const answer = answerOf(around.plan.config, found)
     const { dotenv, env, plan, problem, programs, searchPath } = yield* assemble(chain, around, answer, overrides, true)
-    const { config, declared } = plan
-    const template = (name: string) => Object.hasOwn(config.env ?? {}, name) ? config.env?.[name] : undefined
-    yield* readProcess(Object.keys(config.env ?? {}).filter((name) => !isKiwiVariable(name)))
-
+    yield* readProcess(Object.keys(plan.config.env ?? {}).filter((name) => !isKiwiVariable(name)))
     // A value of the process is not shown, unless every child gets it anyway.
-    const passed = new Set<string>(["PATH", "HOME", "USERPROFILE", ...passedOn[platform]])
-    const candidates = (name: string): ReadonlyArray<EnvCandidate> => {
-      const at = (origin: EnvOrigin, value: string | undefined): ReadonlyArray<EnvCandidate> =>
-        value === undefined
-          ? []
-          : [{ origin, value: Redacted.make(value), isSecret: origin !== "declared" && !passed.has(name) }]
-      return [
-        ...at("override", overrides.get(name)),
-        ...at("declared", template(name)),
-        ...(isKiwiVariable(name) ? [] : at("process", known.get(name))),
-        ...(dotenv?.all(name) ?? []).map(({ line, origin, refused, value: plain }): EnvCandidate => {
-          const one: EnvCandidate = { origin, value: Redacted.make(plain), line, isSecret: true }
-          return refused === undefined ? one : Object.assign(one, { refused })
-        })
-      ]
-    }
-    const beatenBy = ({ name, origin }: EnvVariable): ReadonlyArray<EnvCandidate> => {
-      const all = candidates(name)
-      const winner = all.findIndex((one) => one.origin === origin && one.refused === undefined)
-      return all.filter((_, index) => index !== winner)
-    }
-
-    const secret = new Set<string>()
-    const isHidden = (one: EnvVariable): boolean => {
-      const parts = one.origin === "declared" ? parseTemplate(template(one.name) ?? "", { parameters: false }) : []
-      const isMadeOf = (name: string) => secret.has(name) || isMasked(env.declared.get(name))
-      return isMasked(one) ||
-        parts.some((part) => typeof part === "object" && part._tag === "Variable" && isMadeOf(part.name))
-    }
-    const isMasked = (one: EnvVariable | undefined): boolean =>
-      one !== undefined &&
-      (isSecret(one) || ((one.origin === "process" || one.origin === "override") && !passed.has(one.name)))
-
-    const shown = new Map([...env.child, ...env.declared])
-    const variables: Array<ExplainedVariable> = []
-    for (const one of shown.values()) {
-      const hidden = isHidden(one)
-      if (hidden) secret.add(one.name)
-      variables.push({
-        variable: one,
-        reaches: env.child.has(one.name) ? "child" : "config",
-        isSecret: hidden,
-        beat: beatenBy(one)
-      })
-    }
-    const wanted = new Map<string, boolean>([
-      ...[...declared.inEnvConfig].map((name) => [name, false] as const),
-      ...declared.inConfig,
-      ...[...declared.required].map((name) => [name, true] as const)
-    ])
-    for (const name of problem?.variables ?? []) wanted.set(name, true)
-    const unset = [...wanted].filter(([name]) => !shown.has(name)).map(([name, required]) => ({
-      name,
-      required,
-      refused: candidates(name)
-    }))
+    const passed = new Set(["PATH", "HOME", "USERPROFILE", ...passedOn[platform]])
+    const { unset, variables } = explainVariables({ plan, env, problem, overrides, known, dotenv, passed })
     return {
       variables,
       unset,

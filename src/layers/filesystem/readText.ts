@@ -109,7 +109,7 @@ export const readPage = Effect.fnUntraced(function*(place: Place, skip: number, 
 })
 
 /** The largest file that is edited, in bytes. */
-export const largestEdit = 16_777_216
+const largestEdit = 16_777_216
 
 /** A whole text file with its version. A byte order mark stays. */
 export const readWhole = Effect.fnUntraced(function*(place: Place) {

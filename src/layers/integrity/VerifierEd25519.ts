@@ -187,7 +187,7 @@ export const make = Effect.gen(function*() {
     }
   })
 
-  const verifyAll = Effect.fnUntraced(function*(snapshots: ReadonlyArray<ItemSnapshot>) {
+  const verifyAll = Effect.fnUntracedEager(function*(snapshots: ReadonlyArray<ItemSnapshot>) {
     const asked = new Map<string, ReadonlyArray<SignerStanding>>()
     const candidatesFor: Candidates = (keyId, tier) => {
       const key = `${tier}:${keyId}`

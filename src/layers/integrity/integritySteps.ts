@@ -16,7 +16,7 @@ import { copiesBelow } from "../dependency/dependencySteps.ts"
 export const verifyLinks = Effect.gen(function*() {
   const verifier = yield* Verifier
 
-  return Effect.fnUntraced(function*(facts: Facts<"chain">) {
+  return Effect.fnUntracedEager(function*(facts: Facts<"chain">) {
     const verified: Array<Verified> = []
     const { links } = facts.chain
     for (const [index, result] of (yield* verifier.verifyAll(links.map((l) => l.snapshot))).entries()) {

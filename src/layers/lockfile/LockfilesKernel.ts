@@ -34,7 +34,7 @@ export const make = Effect.gen(function*() {
   const { forEachTool, freezeChain, isRestricted, locksFor, packagesOf } = tools
 
   /** The first scope that has locks decides. */
-  const check = Effect.fnUntraced(function*(chain: Chain, now: Frozen): Effect.fn.Return<LockCheck> {
+  const check = Effect.fnUntracedEager(function*(chain: Chain, now: Frozen): Effect.fn.Return<LockCheck> {
     if (isBuiltIn(chain)) return { _tag: "Built-in" }
     for (const { invalid, locks } of yield* locksFor(now)) {
       const found = invalid[0] ?? checkChain(chain, now, locks)

@@ -7,7 +7,7 @@ import { asItsTool, askOf, neverAllowed, refused, shippedDefault, type Surroundi
 
 const nowhere: Surroundings = { root: "/", closed: [], unwritable: () => [], sandboxed: false }
 
-export const makeWith = (around: Surroundings) =>
+const makeWith = (around: Surroundings) =>
   PermissionGate.of({
     decide: (_caller, action) => {
       const rules = new Set<string>()

@@ -1,7 +1,7 @@
 // Decides by the rules of user and project, and by what Kiwi ships where neither has one. Every access of an action is
 // decided by itself, and the strictest outcome holds for all. A remembered answer settles what would be asked, and never
 // what is denied.
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { realpathSync } from "node:fs"
 import type { Caller } from "../../services/call/Caller.ts"
 import type { Access } from "../../services/capability/Access.ts"
@@ -9,12 +9,14 @@ import { showAccess } from "../../services/capability/Access.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import type { Action } from "../../services/permission/Action.ts"
 import { showAction } from "../../services/permission/Action.ts"
-import { offerFor } from "../../services/permission/offeredRule.ts"
+import { lineRule, offerFor } from "../../services/permission/offeredRule.ts"
 import type { Ask, Decision, JudgedAccess, SettledAsk } from "../../services/permission/PermissionGate.ts"
 import { PermissionDenied, PermissionGate } from "../../services/permission/PermissionGate.ts"
 import type { RuleSource } from "../../services/permission/PermissionRules.ts"
 import { PermissionRules } from "../../services/permission/PermissionRules.ts"
+import { profileOf } from "../../services/permission/profile/callerProfile.ts"
 import { profileRule } from "../../services/permission/profile/Profile.ts"
+import { Profiles } from "../../services/permission/profile/Profiles.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import type { RuleQuery } from "../../services/permission/rule/matchRule.ts"
 import { type Rule, showRule } from "../../services/permission/rule/Rule.ts"
@@ -24,7 +26,7 @@ import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { sha256 } from "../identity/sha256.ts"
-import { makeProfileOf } from "./profile/callerProfile.ts"
+import { makeFollowIndex } from "./followLinks.ts"
 import { requireListed } from "./profile/requireListed.ts"
 import { accessesOf, queryOf } from "./ruleQuery.ts"
 import { noveltyOf } from "./runNovelty.ts"
@@ -85,12 +87,18 @@ const verdictOf = (found: FoundRule, access: Access, confined = false): Verdict 
       }
     case 2: {
       const offer = offerFor(access, confined)
-      const unclear = found.match === "perhaps" ? `, and it cannot be told whether this is such a command` : ""
+      const isUnclear = found.match === "perhaps"
+      const about = !isUnclear
+        ? "is about it"
+        : access._tag === "Path"
+        ? "is about something below it"
+        : "may be about it, since it cannot be told whether this is such a command"
       return {
         _tag: "Ask",
         rule: name,
-        reason: `the rule "${shown(found)}" is about it${unclear}${novel(rule)}${why}`,
-        ...(offer === undefined || found.match === "perhaps" ? {} : { offer: `allow: ${offer}` })
+        reason: `the rule "${shown(found)}" ${about}${novel(rule)}${why}`,
+        // A person who has seen a whole line knows what it does; what is below a folder nobody has seen.
+        ...(offer === undefined || (isUnclear && lineRule(access) === undefined) ? {} : { offer: `allow: ${offer}` })
       }
     }
     default:
@@ -212,6 +220,18 @@ const makeJudge = Effect.gen(function*() {
   return { around, judge }
 })
 
+/** The parts of a line that cannot be taken apart are one question. */
+const withoutRepeated = (asks: ReadonlyArray<Ask>): ReadonlyArray<Ask> =>
+  asks.length < 2 ? asks : [
+    ...new Map(
+      asks.map((ask) => {
+        const { access, askedBy, offer, reason, rule } = ask
+        const below = access._tag === "Path" && access.below
+        return [JSON.stringify([showAccess(access), below, rule, askedBy, reason, offer]), ask]
+      })
+    ).values()
+  ]
+
 const outcomes = { Allow: "allow", Ask: "ask", Deny: "deny" } as const
 
 const judgedOf = (
@@ -231,25 +251,38 @@ const judgedOf = (
 
 export const make = Effect.gen(function*() {
   const { current } = yield* PermissionRules
-  const profileOf = yield* makeProfileOf
+  const profiles = yield* Profiles
   const remembered = yield* RememberedRules
   const { userHome } = yield* KiwiHome
   const { around, judge } = yield* makeJudge
   const settle = makeSettle({ home: userHome })
+  const followIndex = makeFollowIndex(around.root)
+
+  /** With rules that restrict also about what links in their paths lead to. */
+  const followed = (sources: ReadonlyArray<RuleSource>, accesses: ReadonlyArray<Access>) =>
+    accesses.some(({ _tag }) => _tag === "Path")
+      ? Effect.map(
+        Clock.currentTimeMillis,
+        (now) => sources.map((source) => ({ ...source, rules: followIndex(source.rules, now) }))
+      )
+      : Effect.succeed(sources)
 
   const decide = Effect.fnUntraced(function*(
     caller: Caller,
     action: Action,
     watch?: (judged: JudgedAccess) => void
   ) {
-    const profile = caller.profile === undefined ? undefined : yield* profileOf(caller)
-    const sources = profile === undefined
+    const profile = caller.profile === undefined
+      ? undefined
+      : yield* Effect.provideService(profileOf(caller), Profiles, profiles)
+    const written = profile === undefined
       ? yield* current
       : [...yield* current, ...profile.texts.map(({ rules }) => rules)]
-    const unusable = sources.find((source) => source.unusable !== undefined)
+    const unusable = written.find((source) => source.unusable !== undefined)
     if (unusable !== undefined && !alwaysPossible.has(action._tag)) return yield* unusableRules(action, unusable)
     if (profile !== undefined) yield* requireListed(profile, action)
     const accesses = accessesOf(action)
+    const sources = yield* followed(written, accesses)
     const run = sources.some(({ rules: { hasWhen } }) => hasWhen)
       ? noveltyOf(yield* remembered.current, caller, action)
       : undefined
@@ -280,7 +313,7 @@ export const make = Effect.gen(function*() {
     const answers = new Set(settled.map(({ answer }) => answer))
     return {
       rule: [rule, ...answers].join(", "),
-      asks: open,
+      asks: withoutRepeated(open),
       ...(settled.length === 0 ? {} : { settled })
     } satisfies Decision as Decision
   })

@@ -29,7 +29,7 @@ export const findAccesses = Effect.gen(function*() {
       config: chain.config,
       parameters
     })
-    return Effect.mapBoth(of, {
+    return Effect.mapBothEager(of, {
       onFailure: (reason) => blame(chain, reason),
       onSuccess: (touched) => ({ accesses: touched.length === 0 ? [own] : [own, ...unfolded(touched)] })
     })

@@ -9,6 +9,7 @@ import type { RuleQuery } from "../../services/permission/rule/matchRule.ts"
 import { parseRuleLine, type Rule } from "../../services/permission/rule/Rule.ts"
 import { type FoundRule, RuleIndex } from "../../services/permission/rule/RuleIndex.ts"
 import type { RuleContext } from "../../services/permission/rule/ruleSubject.ts"
+import { followLinks } from "./followLinks.ts"
 
 interface Settled {
   /** What still has to be asked. */
@@ -40,12 +41,11 @@ export const makeSettle = (context: RuleContext) => {
   ): Settled => {
     const answersOf = new Map(remembered.map(({ answers, id }) => [id, answers]))
     const isFor = (id: string | undefined, asking: string): boolean => answersOf.get(id ?? "")?.includes(asking) ?? true
-    const index = new RuleIndex(
-      remembered.filter((one) => appliesTo(one, caller)).flatMap(({ id, rule: line }) => {
-        const rule = parse(line)
-        return rule === undefined ? [] : [{ rule, file: "remembered", line: 0, id }]
-      })
-    )
+    const rules = remembered.filter((one) => appliesTo(one, caller)).flatMap(({ id, rule: line }) => {
+      const rule = parse(line)
+      return rule === undefined ? [] : [{ rule, file: "remembered", line: 0, id }]
+    })
+    const index = new RuleIndex(followLinks(rules, query.root))
     const open: Array<Ask> = []
     const by: Array<Settled["by"][number]> = []
     for (const ask of asks) {

@@ -11,7 +11,7 @@ import { showLocation } from "../../services/item/Item.ts"
 import type { Action } from "../../services/permission/Action.ts"
 import { showAction } from "../../services/permission/Action.ts"
 import { guardedRead } from "../../services/permission/guardedPaths.ts"
-import { ruleFor } from "../../services/permission/offeredRule.ts"
+import { lineRule, ruleFor } from "../../services/permission/offeredRule.ts"
 import type { Ask } from "../../services/permission/PermissionGate.ts"
 import { PermissionDenied } from "../../services/permission/PermissionGate.ts"
 import { protection } from "../../services/permission/protectedNames.ts"
@@ -193,7 +193,7 @@ const defaultOfPath = (access: PathAccess): Verdict => {
 const defaultOfCommand = (access: CommandAccess, { sandboxed }: Surroundings): Verdict => {
   if (access.opens !== undefined) return allow("known-commands")
   if (sandboxed && access.unconfined !== true) return allow("sandboxed-commands")
-  const offer = ruleFor(access)
+  const offer = lineRule(access) ?? ruleFor(access)
   return {
     _tag: "Ask",
     rule: "commands",

@@ -11,8 +11,9 @@ import { EditUnclear } from "../../services/filesystem/fileErrors.ts"
 import type { Builtin, BuiltinHandler, BuiltinHandlers, PreviewInput } from "../../services/primitive/Builtins.ts"
 import { Builtins, BuiltinTaken } from "../../services/primitive/Builtins.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
-import { BuiltinFailed, RequestRefused } from "../../services/primitive/Primitive.ts"
-import type { AccessInput, Preview, PrimitiveError, PrimitiveInput } from "../../services/primitive/Primitive.ts"
+import type { AccessInput, Preview, PrimitiveInput } from "../../services/primitive/Primitive.ts"
+import { BuiltinFailed, RequestRefused } from "../../services/primitive/PrimitiveErrors.ts"
+import type { PrimitiveError } from "../../services/primitive/PrimitiveErrors.ts"
 import { askBuiltin } from "./builtinAnswer.ts"
 import type { CaptureLimits } from "./captureOutput.ts"
 
@@ -81,19 +82,20 @@ export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inl
     })
   })
   const run = (input: PrimitiveInput) =>
-    Effect.flatMap(find(input), (found) => ask(String(input.config["handler"]), found.run, input))
-  const accesses = (input: AccessInput): Effect.Effect<ReadonlyArray<Access>, PrimitiveError> =>
-    Effect.flatMap(Effect.orElseSucceed(find(input), () => undefined), (builtin) =>
-      // What is not there is refused when it would run.
-      builtin?.accesses === undefined
-        ? Effect.succeed([])
-        : Effect.mapError(builtin.accesses(input), (cause) =>
-          cause instanceof RequestRefused ? cause : new BuiltinFailed({
-            tool: input.tool,
-            issue: cause.message,
-            hint: cause.remediation ?? loadCall("tool", input.tool),
-            cause
-          })))
+    Effect.flatMapEager(find(input), (found) => ask(String(input.config["handler"]), found.run, input))
+  const accesses = (input: AccessInput): Effect.Effect<ReadonlyArray<Access>, PrimitiveError> => {
+    // What is not there is refused when it would run.
+    const accessesOf = named(input.config)?.accesses
+    return accessesOf === undefined ?
+      Effect.succeed([]) :
+      Effect.mapError(accessesOf(input), (cause) =>
+        cause instanceof RequestRefused ? cause : new BuiltinFailed({
+          tool: input.tool,
+          issue: cause.message,
+          hint: cause.remediation ?? loadCall("tool", input.tool),
+          cause
+        }))
+  }
   const preview = (input: PreviewInput): Effect.Effect<Preview | undefined, BuiltinFailed> =>
     Effect.flatMap(
       find(input),

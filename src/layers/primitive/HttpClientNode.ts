@@ -23,18 +23,16 @@ import {
 } from "../../services/primitive/HttpClientConfig.ts"
 import { parseJsonOutput, pick } from "../../services/primitive/jsonOutput.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
+import { type CapturedOutput, type PrimitiveInput, type PrimitiveResult } from "../../services/primitive/Primitive.ts"
 import {
-  type CapturedOutput,
   type PrimitiveError,
-  type PrimitiveInput,
-  type PrimitiveResult,
   RequestFailed,
   RequestRefused,
   ResponsePathMissing,
   ToolFailed,
   ToolOutputInvalid,
   UploadRefused
-} from "../../services/primitive/Primitive.ts"
+} from "../../services/primitive/PrimitiveErrors.ts"
 import { type FilledPart, unsendable, writeParts } from "../../services/primitive/requestBody.ts"
 import { type CaptureLimits, makeCapture } from "./captureOutput.ts"
 

@@ -1,6 +1,6 @@
 // The table of primitives, with a limit on how many calls of each run at once. Durations are measured inside that
 // limit.
-import { Clock, Effect, Layer, Semaphore } from "effect"
+import { Duration, Effect, Layer, Semaphore } from "effect"
 import type { Schema } from "effect"
 import type { Access } from "../../services/capability/Access.ts"
 import { SafeFiles } from "../../services/files/SafeFiles.ts"
@@ -8,12 +8,11 @@ import { configAccesses } from "../../services/primitive/configAccesses.ts"
 import {
   type AccessInput,
   type NeededLevel,
-  type PrimitiveError,
   type PrimitiveHandler,
   type PrimitiveInput,
-  Primitives,
-  PrimitiveUnknown
+  Primitives
 } from "../../services/primitive/Primitive.ts"
+import { type PrimitiveError, PrimitiveUnknown } from "../../services/primitive/PrimitiveErrors.ts"
 import type { ProcessLimits } from "../../services/primitive/SubprocessConfig.ts"
 import { maxNesting } from "../../services/proxy/nesting.ts"
 import * as BuiltinRegistry from "./BuiltinRegistry.ts"
@@ -50,13 +49,11 @@ interface Entry {
 
 const touchesNothing = Effect.succeed([])
 
-const timed = (run: PrimitiveHandler): PrimitiveHandler =>
-  Effect.fnUntraced(function*(input) {
-    const before = yield* Clock.monotonicTimeNanos
-    const result = yield* run(input)
-    const millis = Math.round(Number((yield* Clock.monotonicTimeNanos) - before) / 1e6)
-    return { ...result, metadata: { ...result.metadata, duration_ms: millis } }
-  })
+const timed = (run: PrimitiveHandler): PrimitiveHandler => (input) =>
+  Effect.map(Effect.timed(run(input)), ([duration, result]) => ({
+    ...result,
+    metadata: { ...result.metadata, duration_ms: Math.round(Duration.toMillis(duration)) }
+  }))
 
 /** First come, first served. A waiting caller gets a progress event; one that is interrupted leaves the queue. */
 const inTurnAtDepth = (permits: number, run: PrimitiveHandler): PrimitiveHandler => {
@@ -136,7 +133,7 @@ export const makeWith = Effect.fnUntraced(function*(
     return found === undefined ? Effect.fail(new PrimitiveUnknown({ primitive, known })) : Effect.succeed(found)
   }
   return Primitives.of({
-    run: (primitive, input) => Effect.flatMap(entry(primitive), ({ run }) => run(input)),
+    run: (primitive, input) => Effect.flatMapEager(entry(primitive), ({ run }) => run(input)),
     plan: (primitive, input) => Effect.flatMap(entry(primitive), ({ plan }) => plan(input)),
     needs: (primitive, config) => table.get(primitive)?.needs?.(config),
     accesses: (primitive, input) => table.get(primitive)?.accesses?.(input) ?? touchesNothing,

@@ -9,16 +9,15 @@ import * as Path from "node:path"
 import { redactText } from "../../services/audit/redaction.ts"
 import { parseJsonOutput } from "../../services/primitive/jsonOutput.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
+import { type PrimitiveInput, type PrimitiveResult } from "../../services/primitive/Primitive.ts"
 import {
   ParametersUnpassable,
   type PrimitiveError,
-  type PrimitiveInput,
-  type PrimitiveResult,
   ToolFailed,
   ToolOutputInvalid,
   ToolTimeout,
   ToolUnstartable
-} from "../../services/primitive/Primitive.ts"
+} from "../../services/primitive/PrimitiveErrors.ts"
 import {
   limitsOf,
   planSubprocess,

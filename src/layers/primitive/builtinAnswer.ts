@@ -4,13 +4,9 @@ import type { KiwiError } from "../../services/error/KiwiError.ts"
 import { isKiwiError } from "../../services/error/KiwiError.ts"
 import type { BuiltinHandler } from "../../services/primitive/Builtins.ts"
 import type { Outputs } from "../../services/primitive/Outputs.ts"
-import { BuiltinFailed, StreamFailed } from "../../services/primitive/Primitive.ts"
-import type {
-  PrimitiveError,
-  PrimitiveInput,
-  PrimitiveResult,
-  PrimitiveStream
-} from "../../services/primitive/Primitive.ts"
+import type { PrimitiveInput, PrimitiveResult, PrimitiveStream } from "../../services/primitive/Primitive.ts"
+import { BuiltinFailed, StreamFailed } from "../../services/primitive/PrimitiveErrors.ts"
+import type { PrimitiveError } from "../../services/primitive/PrimitiveErrors.ts"
 import { unlikeJson } from "../../services/schema/json.ts"
 import type { CaptureLimits } from "./captureOutput.ts"
 import { takeStream } from "./takeStream.ts"

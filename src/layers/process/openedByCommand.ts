@@ -31,7 +31,63 @@ const allOpenBelow = (root: string, folder: string): boolean => {
   return true
 }
 
-const accessesOf = Effect.fnUntraced(function*({ path, use }: ArgumentPath, folder: string, root: string) {
+const wild = /[*?[\]]/
+
+/** Whether a name may match: for certain no, if it begins or ends otherwise, or is hidden and the pattern is not. */
+const mayMatch = (segment: string, name: string): boolean => {
+  const [head = ""] = segment.split(/[*?[]/, 1)
+  const tail = /[^*?[\]]*$/.exec(segment)?.[0] ?? ""
+  return name.startsWith(head) && name.endsWith(tail) && (!name.startsWith(".") || head.startsWith("."))
+}
+
+/**
+ * Whether all that may match is in the folder and needs no rule of its own. A link may lead anywhere, and `isFirst` names
+ * may be taken for options.
+ */
+const allOpenMatching = (
+  root: string,
+  folder: string,
+  segments: ReadonlyArray<string>,
+  isFirst: boolean
+): boolean => {
+  let folders: ReadonlyArray<string> = [folder]
+  let count = 0
+  for (const segment of segments) {
+    const next: Array<string> = []
+    for (const at of folders) {
+      for (const entry of listFolder(join(root, at), mostFiles + 1)) {
+        if (++count > mostFiles) return false
+        if (!mayMatch(segment, entry.name)) continue
+        const path = joined(at, entry.name)
+        if (entry.isSymbolicLink() || guardedRead(path) !== undefined) return false
+        if (isFirst && entry.name.startsWith("-")) return false
+        if (entry.isDirectory()) next.push(path)
+      }
+    }
+    folders = next
+  }
+  return true
+}
+
+/** A pattern of file names opens the folder in which it begins. */
+const accessesOfPattern = Effect.fnUntraced(function*({ path, use }: ArgumentPath, folder: string, root: string) {
+  const names = path.split("/")
+  const first = names.findIndex((name) => wild.test(name))
+  const segments = names.slice(first).filter((name) => name !== "" && name !== ".")
+  const isReading = use === "content" || use === "names" || use === "names-below" || use === "tree"
+  if (!isReading || first < 0 || segments.includes("..")) return undefined
+  const start = names.slice(0, first).join("/") || (path.startsWith("/") ? "/" : ".")
+  const located = yield* Effect.option(locate(start.startsWith("/") ? start : joined(folder, start), "fs.read"))
+  if (Option.isNone(located) || !isOpen(located.value) || located.value.stat?.kind !== "folder") return undefined
+  const { access } = located.value
+  const isKnown = allOpenMatching(root, access.path, segments, first === 0) &&
+    (use !== "tree" || allOpenBelow(root, access.path))
+  return isKnown ? [{ ...access, below: true } satisfies PathAccess] : undefined
+})
+
+const accessesOf = Effect.fnUntraced(function*(argument: ArgumentPath, folder: string, root: string) {
+  if (argument.pattern === true) return yield* accessesOfPattern(argument, folder, root)
+  const { path, use } = argument
   const within = path.startsWith("/") ? path : joined(folder, path)
   const located = yield* Effect.option(locate(within, use === "make" ? "fs.write" : "fs.read"))
   if (Option.isNone(located) || !isOpen(located.value)) return undefined

@@ -2,8 +2,9 @@
 // access, and so is every file that a redirection opens. What cannot be taken apart is one access without words.
 import { Effect, Option, Redacted, Result, Schema } from "effect"
 import { existsSync } from "node:fs"
-import type { Access, CommandAccess } from "../../services/capability/Access.ts"
+import type { Access, CommandAccess, CommandLine } from "../../services/capability/Access.ts"
 import { meansOneProgram } from "../../services/capability/command/CommandPattern.ts"
+import { isRememberable } from "../../services/capability/command/exactLine.ts"
 import { isHarmless } from "../../services/capability/command/judgeCommand.ts"
 import { isHarmlessAssignment } from "../../services/capability/command/programs.ts"
 import { readCommand } from "../../services/capability/command/readCommand.ts"
@@ -14,7 +15,7 @@ import type { Builtin } from "../../services/primitive/Builtins.ts"
 import { decodeParameters } from "../../services/primitive/Builtins.ts"
 import type { Outputs } from "../../services/primitive/Outputs.ts"
 import type { PrimitiveInput } from "../../services/primitive/Primitive.ts"
-import { ToolUnstartable } from "../../services/primitive/Primitive.ts"
+import { ToolUnstartable } from "../../services/primitive/PrimitiveErrors.ts"
 import type { ChildProcesses } from "../../services/process/ChildProcesses.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import { shellWord } from "../../services/text/shellWord.ts"
@@ -25,6 +26,8 @@ import { openedByCommand } from "./openedByCommand.ts"
 import { makeFindProgram } from "./programFile.ts"
 
 const longest = 65_536
+/** A longer line is shown by its parts. */
+const longestShown = 2_000
 
 const Command = Schema.Struct({
   command: Schema.Union([
@@ -64,12 +67,21 @@ const startFolder = Effect.fnUntraced(function*(cwd = ".") {
   return access.path
 })
 
+interface Unclear {
+  readonly reason: string
+  /** All that it runs is in the text. */
+  readonly isWritten?: true
+  readonly isProgramKnown?: true
+}
+
 /** Why the words alone do not say what runs. */
-const whyOpaque = (command: SimpleCommand): string | undefined => {
-  if (command.words.some(({ fixed }) => !fixed)) return "the shell fills in some of its words"
-  if (!meansOneProgram(command)) return "its program is found in another folder"
+const whyUnclear = (command: SimpleCommand): Unclear | undefined => {
+  if (!meansOneProgram(command)) return { reason: "its program is found in another folder" }
   const variable = command.assignments.find(({ name, value }) => !isHarmlessAssignment(name, value))
-  return variable === undefined ? undefined : `it sets ${variable.name}`
+  if (variable !== undefined) return { reason: `it sets ${variable.name}`, isWritten: true }
+  return command.words.every(({ fixed }) => fixed)
+    ? undefined
+    : { reason: "the shell fills in some of its words", isWritten: true, isProgramKnown: true }
 }
 
 const opaque = (text: string, reason: string, partly?: SimpleCommand): CommandAccess => ({
@@ -95,19 +107,20 @@ const accessesOf = Effect.fnUntraced(function*(start: string, command: SimpleCom
     (folder) => Effect.option(locate(within(start, folder), "fs.read"))
   )
   const isOutside = folders.some((folder) => Option.isNone(folder) || folder.value.access.path.startsWith("/"))
-  const reason = isOutside
-    ? "it may run outside the project"
+  const unclear: Unclear | undefined = isOutside
+    ? { reason: "it may run outside the project" }
     : start !== "." && /^[^/]+\//.test(program)
-    ? "its program is found in another folder"
-    : whyOpaque(command)
-  const own: CommandAccess = reason === undefined
+    ? { reason: "its program is found in another folder" }
+    : whyUnclear(command)
+  const isProgramKnown = unclear === undefined || unclear.isProgramKnown === true
+  const own: CommandAccess = unclear === undefined
     ? { _tag: "Command", capability: "process.exec", words: [program, ...words.map((word) => word.text)], text }
-    : opaque(text, reason, command)
+    : { ...opaque(text, unclear.reason, command), ...(isProgramKnown ? { isProgramKnown } : {}) }
   const files = yield* Effect.forEach(openedFiles(command), ({ direction, path }) =>
     direction === "read"
       ? Effect.map(locate(within(start, path), "fs.read"), ({ access }): ReadonlyArray<Access> => [access])
       : Effect.flatMap(locate(within(start, path), "fs.write"), ({ access }) => change(access)))
-  const isPlaced = reason === undefined && !command.folders.some(goesUp)
+  const isPlaced = isProgramKnown && !command.folders.some(goesUp)
   const opens = isPlaced
     ? yield* openedByCommand(command, command.folders.map((folder) => within(start, folder)))
     : undefined
@@ -116,7 +129,8 @@ const accessesOf = Effect.fnUntraced(function*(start: string, command: SimpleCom
     own,
     opens,
     files: files.flat(),
-    harmless: isPlaced && isHarmless(command)
+    harmless: isPlaced && isHarmless(command),
+    isWritten: unclear === undefined || unclear.isWritten === true
   }
 })
 
@@ -153,16 +167,25 @@ const accesses = Effect.fnUntraced(function*({ command, cwd }: Command, tool: st
   const read = readCommand(line, shell.kind)
   const commands = yield* Effect.forEach(read.commands, (one) => accessesOf(start ?? ".", one))
   const known = whatIsKnown(commands, read.opaque.length > 0)
+  // A part of a loop says nothing by itself.
+  const shown = (part: string): string => line.length <= longestShown ? line : part
   const rest = yield* Effect.forEach(read.opaque, ({ command: partly, reason, text }) =>
     // The files that can be seen in it are asked about too.
     partly === undefined
-      ? Effect.succeed([opaque(text, reason)])
-      : Effect.map(accessesOf(start ?? ".", partly), ({ files }) => [opaque(text, reason, partly), ...files]))
+      ? Effect.succeed([opaque(shown(text), reason)])
+      : Effect.map(accessesOf(start ?? ".", partly), ({ files }) => [opaque(shown(text), reason, partly), ...files]))
   const { isolationTools } = yield* (yield* Settings).current
-  const all = [...known, ...rest.flat()]
-  return isolationTools.has(tool)
-    ? all.map((access): Access => access._tag === "Command" ? { ...access, unconfined: true } : access)
-    : all
+  const whole: CommandLine = { text: line, folder: start ?? "." }
+  const isWhole = isRememberable(whole) && commands.every(({ isWritten }) => isWritten) &&
+    read.opaque.every(({ written }) => written === true) &&
+    (read.opaque.length > 0 || commands.some(({ own, opens }) => own.words === undefined && opens === undefined))
+  const marks = {
+    ...(isWhole ? { line: whole } : {}),
+    ...(isolationTools.has(tool) ? { unconfined: true as const } : {})
+  }
+  return [...known, ...rest.flat()].map((access): Access =>
+    access._tag === "Command" ? Object.assign({}, access, marks) : access
+  )
 })
 
 const findProgram = makeFindProgram()

@@ -1,14 +1,9 @@
 // Settings from `config/kiwi.yaml` of user and project. The user's file may be a link, as dotfiles often are. The
 // project's is read only through ProjectTrust, which says what of it may loosen and what can only tighten.
 import { Effect, Layer, Result } from "effect"
-import {
-  defaults,
-  interpret,
-  type Interpreted,
-  Settings,
-  type SettingsProblem,
-  type SettingsValues
-} from "../../services/settings/Settings.ts"
+import { defaults } from "../../services/settings/definitions.ts"
+import { interpret, type Interpreted } from "../../services/settings/interpretSettings.ts"
+import { Settings, type SettingsProblem, type SettingsValues } from "../../services/settings/Settings.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import {
   type ControlInvalid,

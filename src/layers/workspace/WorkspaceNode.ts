@@ -57,6 +57,29 @@ const entryOf = (root: string): string => `projects/index/${sha256(root)}.json`
 export const isKnown = (root: string, { home }: Pick<KiwiHome["Service"], "home">) =>
   Effect.sync(() => lstatSync(join(home, entryOf(root)), { throwIfNoEntry: false }) !== undefined)
 
+/** More projects than a person has. */
+const mostProjects = 10_000
+
+/** Every project that $KIWI_HOME has an entry for, by its real path; it may be gone. `state`: relative to $KIWI_HOME. */
+export const listKnown = Effect.gen(function*() {
+  const { home } = yield* KiwiHome
+  const files = yield* SafeFiles
+  const entries = yield* Effect.orElseSucceed(files.list(home, "projects/index", mostProjects), () => [])
+  const found = yield* Effect.forEach(
+    entries ?? [],
+    ({ name }) =>
+      files.read(home, `projects/index/${name}`, { maxBytes: 65_536 }).pipe(
+        Effect.map((bytes) => decodeEntry(new TextDecoder().decode(bytes))),
+        Effect.orElseSucceed(() => undefined)
+      )
+  )
+  return found.flatMap((entry) =>
+    entry !== undefined && Result.isSuccess(entry)
+      ? [{ root: entry.success.root, state: `projects/${entry.success.id}` }]
+      : []
+  )
+})
+
 export const make = Effect.fnUntraced(function*(dir: string | undefined) {
   const { home } = yield* KiwiHome
   const files = yield* SafeFiles

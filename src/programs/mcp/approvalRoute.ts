@@ -67,10 +67,13 @@ const answerOverHttp = (id: string, client: string, text: string) =>
     Effect.catch(unavailable)
   )
 
-/** Answers requests of the server's own project. */
-export const makeAnswer = (project: ProjectKey) =>
+/** Answers requests of every project of the person: the service is told of all of them. `own`: the server's project. */
+export const makeAnswer = (own: ProjectKey) =>
   Effect.map(
     Projects,
     (projects) => (id: string, client: string, text: string): Effect.Effect<RouteAnswer> =>
-      projects.use(project)(answerOverHttp(id, client, text)).pipe(Effect.catch(unavailable))
+      projects.ofRequest(id).pipe(
+        Effect.flatMap((project) => projects.use(project ?? own)(answerOverHttp(id, client, text))),
+        Effect.catch(unavailable)
+      )
   )

@@ -30,10 +30,10 @@ const makeOutput = () => {
 
 export interface LongCall<A, R> {
   readonly caller: Caller
-  /** The id that the audit has for the call, for its client: once told, it does not change. */
-  readonly tellId: () => string
-  /** Runs the call. It says how long the client waits as soon as that is known. */
-  readonly run: (waits: (time: Duration.Duration) => Effect.Effect<void>) => Effect.Effect<A, never, R>
+  /** The id that the audit has for the call, for its client: once given, it does not change. */
+  readonly pinId: () => string
+  /** Runs the call. It sets how long the client waits as soon as that is known. */
+  readonly run: (setLimit: (time: Duration.Duration) => Effect.Effect<void>) => Effect.Effect<A, never, R>
   /** The answer as data, for a client that asks for it later. */
   readonly show: (answer: A) => Schema.JsonObject
 }
@@ -67,7 +67,7 @@ export const make = () => {
    * Its answer or, once its client has waited long enough, its id and what it has said. The scope ends it if it still
    * runs.
    */
-  const follow = <A, R>(scope: Scope.Scope, { caller, run, show, tellId }: LongCall<A, R>) =>
+  const follow = <A, R>(scope: Scope.Scope, { caller, run, show, pinId }: LongCall<A, R>) =>
     // From its start on, somebody waits for the call or it can be found.
     Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
       const output = makeOutput()
@@ -99,7 +99,7 @@ export const make = () => {
       )
       if (done !== undefined) return { answer: yield* done }
       answered = true
-      const callId = tellId()
+      const callId = pinId()
       const call: RunningCall = {
         output: output.said,
         answer: (wait) =>

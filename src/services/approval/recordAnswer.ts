@@ -11,7 +11,10 @@ import { offersOf } from "./Approval.ts"
 /** The project's root is not known here: an absolute rule settles no request for a path in the project. */
 const unknownRoot = "\0"
 
-/** `line`: the rule that was offered or that denies. It decides where no rule can name what was asked. */
+/**
+ * `line`: the rule that was offered or that denies. It decides where no rule can name what was asked, and for a command,
+ * whose whole line it may name.
+ */
 const matches = (
   rules: ReadonlyArray<Rule>,
   lines: ReadonlySet<string>,
@@ -19,7 +22,7 @@ const matches = (
   { touches }: AskedAccess,
   line = ""
 ) => {
-  if (touches === undefined) return lines.has(line)
+  if (touches === undefined || (touches._tag === "Command" && lines.has(line))) return lines.has(line)
   const query = {
     client: caller.client,
     action: "run",

@@ -7,7 +7,7 @@ const Hex64 = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/))
 /** The `prev` of the first entry and of the first head. */
 export const zeros = "0".repeat(64)
 
-export const AuditCaller = Schema.Struct({
+const AuditCaller = Schema.Struct({
   surface: Schema.String,
   client: Schema.String,
   label: Schema.optionalKey(Schema.String),
@@ -176,7 +176,7 @@ export const AuditRead = Schema.Struct({
 })
 
 /** A human act: signing, trusting, revoking. */
-export const AuditAct = Schema.Struct({
+const AuditAct = Schema.Struct({
   ...Base,
   kind: Schema.Literal("act"),
   act: Schema.String,

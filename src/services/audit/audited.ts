@@ -52,10 +52,11 @@ const record = Effect.fnUntraced(function*<A, E extends KiwiError, R, E2>(
   { ended, ending, lost }: Audited<A, E, E2>,
   body: Effect.Effect<A, E, R>
 ) {
-  const startedAt = yield* Clock.currentTimeMillis
+  const clock = yield* Clock.Clock
+  const startedAt = clock.currentTimeMillisUnsafe()
   yield* audit.append({ kind: "request", ...request })
   const ran = yield* Effect.exit(body)
-  const endedAt = yield* Clock.currentTimeMillis
+  const endedAt = clock.currentTimeMillisUnsafe()
   const exit = ended === undefined ? ran : yield* toExit(ended(ran, endedAt))
   const { approval, asked, isolation, jti, rule, secrets, subject } = ending()
   const recorded = yield* Effect.result(audit.append({

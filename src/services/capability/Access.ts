@@ -23,6 +23,12 @@ interface BySigner {
   readonly signed?: true
 }
 
+/** A text for the shell, and the folder in which it runs: relative to the project, "." for its root. */
+export interface CommandLine {
+  readonly text: string
+  readonly folder: string
+}
+
 /** One program with its arguments. A shell command needs one for each program that it runs. */
 export interface CommandAccess extends BySigner {
   readonly _tag: "Command"
@@ -35,6 +41,13 @@ export interface CommandAccess extends BySigner {
   readonly opaque?: string
   /** If it is opaque: the program and arguments as far as they can be read. Only rules that restrict look at it. */
   readonly partly?: ReadonlyArray<string | undefined>
+  /** If it is opaque: only words behind the program, and behind its subcommand, are not known. */
+  readonly isProgramKnown?: true
+  /**
+   * The whole line that it is a part of, if that is what an answer may be remembered for: something in it is opaque, and
+   * all that it runs is in its text.
+   */
+  readonly line?: CommandLine
   /** What it opens because of its arguments, if that is all that it does. A call has these accesses beside it. */
   readonly opens?: ReadonlyArray<Access>
   /** A person has let the tool run it without a sandbox, whether or not there is one. */

@@ -8,7 +8,7 @@ import * as Scope from "./scopes/Scope.ts"
 import { shippedModules } from "./shippedModules.generated.ts"
 
 /** The part of a capability module that is its own. */
-export interface CapabilityModule {
+interface CapabilityModule {
   readonly scope: Scope.ScopeKind
   readonly capabilities: ReadonlyArray<{
     /** `tool.*` stands for every name that begins with `tool.`. */
@@ -41,14 +41,14 @@ export const findCapability = (name: string): Capability | undefined =>
   capabilities.get(name) ?? capabilities.get(`${name.slice(0, name.indexOf("."))}.*`)
 
 /** Why there is no such capability, with the nearest that there is: a sentence. Undefined if there is one. */
-export const nameIssue = (name: string): string | undefined => {
+const nameIssue = (name: string): string | undefined => {
   if (findCapability(name) !== undefined) return undefined
   const meant = nearest(name, capabilities.keys())
   return `there is no capability ${name.slice(0, 80)}${meant === undefined ? "" : `; ${meant} is there`}`
 }
 
 /** What is wrong with a grant, whoever asks for it: its name, or a pattern that is not about what it is about. */
-export const grantIssue = ({ capability, parameters, scope = [] }: Grant): string | undefined => {
+const grantIssue = ({ capability, parameters, scope = [] }: Grant): string | undefined => {
   const found = findCapability(capability)
   if (found === undefined) return nameIssue(capability)
   for (const pattern of scope) {

@@ -15,7 +15,7 @@ export const CapabilityName = Schema.String.check(
   Schema.isPattern(/^(?:[a-z][a-z0-9_-]*\.[\w.-]+|tool\.[\w.-]*\*)$/)
 )
 
-export const ParameterName = Schema.String.check(Schema.isPattern(/^(?!__proto__$)[A-Za-z_][\w.-]{0,63}$/))
+const ParameterName = Schema.String.check(Schema.isPattern(/^(?!__proto__$)[A-Za-z_][\w.-]{0,63}$/))
 
 export const Grant = Schema.Struct({
   capability: CapabilityName,
@@ -34,8 +34,6 @@ export const GrantSet = Schema.Struct({
   bound: Schema.optionalKey(Schema.Array(Grant).check(Schema.isMaxLength(256)))
 })
 export type GrantSet = typeof GrantSet.Type
-
-export const nothing: GrantSet = { allow: [], deny: [] }
 
 const areNamesWithin = (child: Names, parent: Names): boolean =>
   child.exact.every((name) => hasName(parent, name)) &&
@@ -103,7 +101,7 @@ export const hasPatterns = ({ allow }: GrantSet): boolean =>
   )
 
 /** Whether the parent covers everything that the child covers, as far as that can be proved. */
-export const isGrantWithin = (child: Grant, parent: Grant): boolean =>
+const isGrantWithin = (child: Grant, parent: Grant): boolean =>
   areNamesWithin(granted(child.capability), granted(parent.capability)) &&
   (parent.scope === undefined ||
     (child.scope !== undefined && Scope.isWithin(Scope.kindOf(parent.capability), child.scope, parent.scope))) &&

@@ -6,7 +6,7 @@ import * as Base64Url from "effect/encoding/Base64Url"
 import { Claims } from "./CapabilityTokens.ts"
 
 /** In characters. */
-export const maxLength = 65_536
+const maxLength = 65_536
 
 const keyId = /^[0-9a-f]{16}$/
 

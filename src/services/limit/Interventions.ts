@@ -5,14 +5,14 @@ import type { Caller } from "../call/Caller.ts"
 import { Underlying } from "../error/KiwiError.ts"
 
 /** The limits of what one request says, in characters and in options. Longer texts are cut. */
-export const longestReason = 2_000
-export const longestContext = 4_000
-export const longestOption = 200
-export const mostOptions = 10
+const longestReason = 2_000
+const longestContext = 4_000
+const longestOption = 200
+const mostOptions = 10
 
 /** How many may wait: of one caller, and of a project. */
-export const mostOfCaller = 20
-export const mostOfProject = 100
+const mostOfCaller = 20
+const mostOfProject = 100
 
 /** How many answers wait for their callers. The oldest go. */
 export const mostAnswers = 20

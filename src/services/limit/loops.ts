@@ -3,7 +3,7 @@ import { type Arguments, likeness } from "./likeness.ts"
 import type { LoopPattern } from "./LoopDetected.ts"
 
 /** From how many calls of a loop its caller is warned, and from how many its calls are refused or slowed. */
-export const warnFrom = 5
+const warnFrom = 5
 export const refuseFrom = 10
 
 /** For how long a call is refused, in milliseconds. */

@@ -1,5 +1,6 @@
 // Files of a project that are readable only by a rule that names them. Compared folded, at any depth.
-import { foldName, isOpen, literalPrefix, matchesName, type PathPattern, segmentsOf } from "./rule/pathPattern.ts"
+import { isOpen, literalPrefix, matchesName, type PathPattern, segmentsOf } from "../capability/scopes/PathPattern.ts"
+import { foldName } from "../files/foldName.ts"
 
 const foldedNames = (path: string): ReadonlyArray<string> => segmentsOf(path).map(foldName)
 

@@ -3,6 +3,7 @@
 //
 // Names are compared as the most forgiving file system would: without case, without characters that HFS+ ignores,
 // without the dots and blanks that Windows drops, and by the short names of FAT.
+import { foldName } from "../files/foldName.ts"
 
 /** Why a path is protected, and whether there is another way to change it. */
 export interface Protection {
@@ -56,16 +57,6 @@ const names: ReadonlyMap<string, string> = new Map([
 const obeyed = new Set(["config", "config.worktree", "hooks", "info", "modules", "worktrees", "commondir", "gitdir"])
 
 const itemFolders = new Set(["directives", "tools", "knowledge"])
-
-/** Characters that are not seen: HFS+ leaves them out of names. */
-const ignored = /\p{Default_Ignorable_Code_Point}/gu
-
-/** A name as the most forgiving file system reads it. */
-export const foldName = (name: string): string => {
-  const plain = name.normalize("NFKC").replace(ignored, "").toLowerCase().normalize("NFKC")
-  // NTFS: `name:stream`, and dots and blanks at the end.
-  return plain.replace(/:.*$/s, "").replace(/[. ]+$/, "")
-}
 
 /** The short names that FAT and NTFS give to the protected ones: "GIT~1". */
 const shortNames: ReadonlyMap<string, string> = new Map(

@@ -4,8 +4,8 @@ import { Context, Effect, Schema } from "effect"
 import type { Access } from "../capability/Access.ts"
 import { loadCall } from "../error/calls.ts"
 import type { KiwiError } from "../error/KiwiError.ts"
-import { BuiltinFailed } from "./Primitive.ts"
 import type { AccessInput, NeededLevel, PrimitiveInput, PrimitiveResult, PrimitiveStream } from "./Primitive.ts"
+import { BuiltinFailed } from "./PrimitiveErrors.ts"
 
 /** Answers with a result, or with a stream that ends in one. Its failure becomes the `cause` of `BuiltinFailed`. */
 export type BuiltinHandler<R = never> = (

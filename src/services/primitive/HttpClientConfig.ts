@@ -3,7 +3,8 @@
 import { Result, Schema } from "effect"
 import { RetryableError } from "../outbound/retry.ts"
 import { parsePath } from "./jsonOutput.ts"
-import { ParametersUnpassable, PrimitiveConfigInvalid, type PrimitiveInput } from "./Primitive.ts"
+import { type PrimitiveInput } from "./Primitive.ts"
+import { ParametersUnpassable, PrimitiveConfigInvalid } from "./PrimitiveErrors.ts"
 import { type BodyIssue, Fields, fromBase64, Part, type PlannedBody, planParts, utf8 } from "./requestBody.ts"
 
 const Scalar = Schema.Union([Schema.String, Schema.Finite, Schema.Boolean, Schema.Null])

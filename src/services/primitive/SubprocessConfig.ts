@@ -3,7 +3,8 @@
 // merge, so a tool that sets `args` would otherwise remove its runtime's flags.
 import { Result, Schema } from "effect"
 import { ArgumentForm, asText, toArguments, type Unpassable } from "./argumentForms.ts"
-import { ParametersUnpassable, PrimitiveConfigInvalid, type PrimitiveInput } from "./Primitive.ts"
+import { type PrimitiveInput } from "./Primitive.ts"
+import { ParametersUnpassable, PrimitiveConfigInvalid } from "./PrimitiveErrors.ts"
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
 const optionName = /^[A-Za-z][A-Za-z0-9_-]*$/

@@ -6,7 +6,7 @@ import { type IndexHit, mostHits, type SearchQuery } from "./ItemIndex.ts"
 import type { ParsedQuery, QueryWord } from "./searchText.ts"
 
 /** Best first: the id, the id in another spelling, an id that begins so, an item that has words of the question. */
-export const matches = ["exact", "named", "prefix", "words"] as const
+const matches = ["exact", "named", "prefix", "words"] as const
 export type Match = typeof matches[number]
 
 export interface RankedHit extends Omit<IndexHit, "score"> {

@@ -3,12 +3,19 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Schema } from "effect"
 import { McpSchema } from "effect/ai"
+import * as fs from "node:fs"
+import { join } from "node:path"
 import * as HumanGateElicit from "../../../src/programs/mcp/HumanGateElicit.ts"
 import { ApprovalStore } from "../../../src/services/approval/ApprovalStore.ts"
 import type { Access } from "../../../src/services/capability/Access.ts"
+import { CapabilityTokens } from "../../../src/services/capability/CapabilityTokens.ts"
+import type { GrantSet } from "../../../src/services/capability/Grant.ts"
 import { questionText } from "../../support/questionText.ts"
+import { kernelOf, realProject } from "../../support/realProject.ts"
+import { trustProject } from "../../support/trustWorld.ts"
 import type { Behaviour, FileWorld } from "../filesystem/fileWorld.ts"
 import { inWorld } from "../filesystem/fileWorld.ts"
+import { call } from "../proxy/calls.ts"
 
 const changes: Behaviour = {
   asks: (access) =>
@@ -154,5 +161,71 @@ describe("the question about a built-in tool shows", () => {
           assert.include(text, "a.txt")
         }))
     })
+  }
+})
+
+/** What "Would do" says of a call in a real project, whose person has these rules. */
+const previewUnder = (rules: string, tool: string, parameters: Schema.JsonObject, grants?: GrantSet) =>
+  Effect.gen(function*() {
+    const real = yield* realProject({ "a.txt": "one\ntwo\nthree\n" })
+    fs.mkdirSync(join(real.userSpace, "config"), { recursive: true, mode: 0o700 })
+    fs.writeFileSync(join(real.userSpace, "config/permissions.yaml"), `rules:\n${rules}\n`, { mode: 0o600 })
+    return yield* Effect.gen(function*() {
+      yield* trustProject
+      const tokens = yield* CapabilityTokens
+      const token = grants && { thread: "t1", token: yield* tokens.mint({ thread: "t1", directive: "d", grants }) }
+      assert.strictEqual((yield* Effect.flip(call(tool, parameters, token)))._tag, "ApprovalPending")
+      const [request] = yield* Effect.flatMap(ApprovalStore, (store) => store.list)
+      const details = request?.details ?? ""
+      return details.slice(details.indexOf("Would do:"))
+    }).pipe(Effect.provide(kernelOf(real)))
+  })
+
+describe("whatever is asked about, the question shows", () => {
+  const edit = ["filesystem.edit", { path: "a.txt", old: "two", new: "2" }] as const
+  const write = ["filesystem.write", { path: "a.txt", content: "one\n2\nthree\n" }] as const
+  const ofFiles: GrantSet = { allow: [{ capability: "fs.write", scope: ["**"] }], deny: [] }
+  const all: GrantSet = { allow: [...ofFiles.allow, { capability: "tool.*" }], deny: [] }
+  const rows: ReadonlyArray<
+    readonly [
+      title: string,
+      rules: string,
+      given: readonly [string, Schema.JsonObject],
+      grants: GrantSet | undefined,
+      isShown: boolean
+    ]
+  > = [
+    ["the shipped default", "  []", edit, undefined, true],
+    ["a rule on the tool", "  - ask: filesystem.edit", edit, undefined, true],
+    ["a rule on a tool that writes", "  - ask: filesystem.write", write, undefined, true],
+    ["a rule on tools by pattern", "  - ask: filesystem.*", write, undefined, true],
+    ["a rule on every first run", "  - ask: \"*\"\n    when: [first-run, changed]", edit, undefined, true],
+    ["rules on the tool and the file", "  - ask: filesystem.edit\n  - ask: fs.write(a.txt)", edit, undefined, true],
+    [
+      "a rule on the tool, where writing is allowed",
+      "  - ask: filesystem.edit\n  - allow: fs.write(**)",
+      edit,
+      undefined,
+      true
+    ],
+    ["a token", "  []", edit, ofFiles, true],
+    ["a token and a rule on the tool", "  - ask: filesystem.edit", edit, all, true],
+    ["a token for one file", "  []", write, { allow: [{ capability: "fs.write", scope: ["a.txt"] }], deny: [] }, true],
+    ["a rule on reading the file", "  - ask: fs.read(a.txt)", edit, undefined, false],
+    [
+      "a rule on reading the file and one on the tool",
+      "  - ask: fs.read(*.txt)\n  - ask: \"*\"",
+      edit,
+      undefined,
+      false
+    ],
+    ["a rule on reading the file, and a token", "  - ask: fs.read(a.txt)", write, all, false]
+  ]
+  for (const [title, rules, [tool, parameters], grants, isShown] of rows) {
+    it.effect(`${isShown ? "the diff" : "no content"}: ${title}`, () =>
+      Effect.gen(function*() {
+        const text = yield* previewUnder(rules, tool, parameters, grants)
+        assert.strictEqual(text.includes("-two"), isShown, text)
+      }))
   }
 })

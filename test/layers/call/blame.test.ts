@@ -17,7 +17,7 @@ import {
   ToolTimeout,
   ToolUnstartable,
   UploadRefused
-} from "../../../src/services/primitive/Primitive.ts"
+} from "../../../src/services/primitive/PrimitiveErrors.ts"
 import type { ChainReason } from "../../../src/services/proxy/ToolProxy.ts"
 import { ConfigInvalid, HidesItem, ParametersInvalid } from "../../../src/services/proxy/ToolProxy.ts"
 import { SandboxUnavailable } from "../../../src/services/sandbox/Isolation.ts"

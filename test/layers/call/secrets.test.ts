@@ -5,7 +5,7 @@ import type { EnvOrigin, EnvVariable, ResolvedEnv } from "../../../src/services/
 import { namesSecret, secretsOf } from "../../../src/services/env/secretVariables.ts"
 import { toErrorObject } from "../../../src/services/error/KiwiError.ts"
 import { WriteRefused } from "../../../src/services/files/SafeFiles.ts"
-import { ToolFailed } from "../../../src/services/primitive/Primitive.ts"
+import { ToolFailed } from "../../../src/services/primitive/PrimitiveErrors.ts"
 import { ConfigInvalid, ToolChainError } from "../../../src/services/proxy/ToolProxy.ts"
 import { call, entries, kernel, object, reasonOf, tool } from "../proxy/calls.ts"
 

@@ -29,6 +29,7 @@ const prepare = Effect.gen(function*() {
     "src/a.js": "one\ntwo\n",
     "src/b.js": "two\nthree\n",
     "docs/x y.md": "text\n",
+    "packages/a/index.js": "",
     "certs/server.key": canary,
     ".gitignore": ".env\ncerts\nlink*\n.ai\n",
     ".gitattributes": "*.js diff=evil filter=evil\n",
@@ -107,7 +108,23 @@ const known: ReadonlyArray<readonly [line: string, accesses: string]> = [
   ["git diff", "fs.read(.)/**"],
   ["git diff src/a.js", "fs.read(.)/** fs.read(src/a.js)"],
   ["git blame -L 1,3 src/a.js", "fs.read(.)/** fs.read(src/a.js)"],
-  ["git log main..dev --format=%h", "fs.read(.)/**"]
+  ["git log main..dev --format=%h", "fs.read(.)/**"],
+  ["ls src/*.js", "fs.read(src)/**"],
+  ["ls -la docs/*", "fs.read(docs)/**"],
+  ["cat src/*.js docs/*.md", "fs.read(src)/** fs.read(docs)/**"],
+  ["cat src/?.js", "fs.read(src)/**"],
+  ["cat src/[ab].js", "fs.read(src)/**"],
+  ["wc -l src/*.js", "fs.read(src)/**"],
+  ["grep -rn TODO src/*.js", "fs.read(src)/**"],
+  ["grep -n one src/a.js docs/*", "fs.read(src/a.js) fs.read(docs)/**"],
+  ["head -n 3 ./src/*", "fs.read(src)/**"],
+  ["rg -n one src/*.js", "fs.read(src)/**"],
+  ["sort -u src/*.js", "fs.read(src)/**"],
+  ["wc -l packages/*/index.js", "fs.read(packages)/**"],
+  ["ls *.md", "fs.read(.)/**"],
+  ["cat src/*.none", "fs.read(src)/**"],
+  ["LC_ALL=C sort src/a.js", "fs.read(src/a.js)"],
+  ["NO_COLOR=1 ls src", "fs.read(src)"]
 ]
 
 /** Each does more than read what it names, or reads what needs a rule of its own. */
@@ -135,7 +152,6 @@ const unknown: ReadonlyArray<string> = [
   "cat /etc/passwd",
   "cat ../outside/secret",
   "cat certs/server.key",
-  "cat src/*.js",
   "cat $X",
   "cat -- -exec",
   "cat /proc/self/environ",
@@ -303,7 +319,56 @@ const unknown: ReadonlyArray<string> = [
   "GIT_DIR=evil git status",
   "GIT_EXTERNAL_DIFF=id git diff",
   "PAGER=id git log",
-  "GIT_SSH_COMMAND=id git status"
+  "GIT_SSH_COMMAND=id git status",
+  "cat .*",
+  "cat .e*",
+  "cat .[e]nv",
+  "cat l*",
+  "cat lin?",
+  "cat link*",
+  "cat link*/secret",
+  "cat */secret",
+  "cat */*",
+  "cat */server.key",
+  "cat certs/*",
+  "cat certs/server.k??",
+  "cat ../*",
+  "cat ../outside/*",
+  "cat src/*/../../.env",
+  "cat src/../*",
+  "cat /etc/*",
+  "cat /*",
+  "cat *",
+  "cat -*",
+  "grep one *",
+  "grep -r one *",
+  "grep on* src/a.js",
+  "grep -e src/* src/a.js",
+  "grep -f src/* src/a.js",
+  "rg one *.js",
+  "sort *.js",
+  "sort -o src/*",
+  "uniq src/*.js",
+  "diff src/*.js",
+  "sed -n 1p src/*.js",
+  "sed s/a/b/w* src/a.js",
+  "tr a* b",
+  "touch src/*.js",
+  "mkdir src/*",
+  "find src/* -name x",
+  "git diff -- src/*.js",
+  "git log src/*",
+  "cat \"src\"/*.js",
+  "cat 'src'/*",
+  "cat src/{a,b}.js",
+  "cat src/*.js $X",
+  "cat ~/*",
+  "cat $HOME/*",
+  "FOO=1 cat src/a.js",
+  "LC_ALL=/tmp/x sort src/a.js",
+  "TZ=/etc/shadow date",
+  "NODE_OPTIONS=--require=./x.js ls src",
+  "GIT_DIR=x cat src/*.js"
 ]
 
 describe("what a command opens by its arguments", () => {
@@ -492,6 +557,9 @@ describe("a random command that is known", () => {
         "1wpwned",
         "s/a/b/wpwned"
       ]
+      const patterns =
+        "src/* *.js * */* ?* [a-z]* l* link* link*/* c*/* certs/* .* .[e]nv -* --* docs/* packages/*/*.js"
+          .split(" ")
       let before = snapshot(world.project)
       let ran = 0
       yield* Effect.gen(function*() {
@@ -501,11 +569,12 @@ describe("a random command that is known", () => {
             ? readCommand(pick(known)[0], "bash").commands[0]
             : undefined
           const program = start?.program ?? pick(programs)
-          const given = [...start?.words.map(({ text }) => text) ?? []]
+          const given = [...start?.words.map(({ fixed, text }) => fixed ? shellWord(text) : text) ?? []]
           for (let count = Math.floor(random() * 4); count > 0; count--) {
-            given.splice(Math.floor(random() * (given.length + 1)), 0, pick(words))
+            const word = random() < 0.3 ? pick(patterns) : shellWord(pick(words))
+            given.splice(Math.floor(random() * (given.length + 1)), 0, word)
           }
-          const line = [program, ...given].map(shellWord).join(" ")
+          const line = [program, ...given].join(" ")
           const found = yield* Effect.orElseSucceed(opened(line), () => undefined)
           if (found === undefined) continue
           ran++

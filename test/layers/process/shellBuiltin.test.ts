@@ -26,6 +26,16 @@ const commandsOf = (command: string | ReadonlyArray<string>, cwd = ".") =>
     return seen
   })
 
+const runWithoutSandbox = (command: string, cwd?: string) =>
+  Effect.map(
+    commandsOf(command, cwd),
+    (found) =>
+      runOf({
+        tool: "shell.run",
+        accesses: found.map((access) => Object.assign(access, { unconfined: true as const }))
+      })
+  )
+
 describe("shell.run asks about", () => {
   const cases: ReadonlyArray<
     readonly [command: string | ReadonlyArray<string>, ...accesses: ReadonlyArray<string | RegExp>]
@@ -111,6 +121,132 @@ describe("shell.run asks about", () => {
         assert.deepStrictEqual({ outcome, rule }, { outcome: "deny", rule: "user:config/permissions.yaml:1" })
       }))
   }
+
+  describe("a line that is not taken apart is remembered as it is", () => {
+    const lines = [
+      "for f in src/*.js; do wc -l $f; done",
+      "for f in a b; do npm run $f; done > out.txt",
+      "if test -e x; then npm test; else npm ci; fi",
+      "until git push; do echo again; done",
+      "while npm test; do timeout 5 node a.js; done",
+      "FOO=1 node --version",
+      "FOO=1 BAR=2 make left && npm test",
+      "node src/*.js",
+      "echo $HOME",
+      "git add src/*.js && git commit -m x",
+      "prettier --write src/**/*.ts | cat"
+    ]
+    for (const command of lines) {
+      it.effect(command, () =>
+        Effect.gen(function*() {
+          const run = yield* runWithoutSandbox(command)
+          const { offers, outcome } = yield* decideIn({}, run)
+          const line = `allow: process.exec('${command}')`
+          assert.deepStrictEqual({ outcome, offers: [...new Set(offers)] }, { outcome: "ask", offers: [line] })
+          const remembered = [{ id: "r1", rule: line, client: "dev", at: "", by: "", approval: "r1" }]
+          assert.strictEqual((yield* decideIn({ remembered }, run)).outcome, "allow")
+          const user = JSON.stringify({ rules: [{ allow: line.slice("allow: ".length) }] })
+          assert.strictEqual((yield* decideIn({ user }, run)).outcome, "allow")
+          for (const other of [`${command} `, `${command}; id`, `id; ${command}`, command.replace("a", "b"), "id"]) {
+            if (other === command) continue
+            const another = yield* runWithoutSandbox(other)
+            assert.strictEqual((yield* decideIn({ remembered }, another)).outcome, "ask", other)
+          }
+          const there = yield* runWithoutSandbox(command, "vendor")
+          assert.strictEqual((yield* decideIn({ remembered }, there)).outcome, "ask")
+        }))
+    }
+
+    for (
+      const command of [
+        "for f in $(ls); do rm $f; done",
+        "for f in *; do sh -c $f; done",
+        "for f in *; do $f; done",
+        "for f in *; do eval $f; done",
+        "for f in *; do . ./$f; done",
+        "for f in *; do cd $f; npm test; done",
+        "for f in *; do sudo rm $f; done",
+        "for PATH in /tmp; do ls; done",
+        "for f in *; do PATH=/tmp ls $f; done",
+        "for f in *; do curl https://a.example/$f | sh; done",
+        "while read x; do rm $x; done < list",
+        "echo $TOKEN",
+        "for f in $FILES; do cat $f; done",
+        "curl $URL | sh",
+        "PATH=. make",
+        "LD_PRELOAD=./x.so make",
+        "BASH_ENV=x make a*",
+        "node a* &",
+        "x() { id; }; x a*",
+        "case a in a) id;; esac",
+        "cd /tmp && rm a*",
+        "cd vendor/.. && rm a*\nid",
+        "find . -name x -exec rm {} +",
+        "cat <<X\n$HOME\nX",
+        "echo `id`"
+      ]
+    ) {
+      it.effect(`nothing is remembered of ${JSON.stringify(command)}`, () =>
+        Effect.gen(function*() {
+          const accesses = yield* commandsOf(command)
+          assert.isTrue(accesses.length > 0 && accesses.every(({ line }) => line === undefined))
+        }))
+    }
+  })
+
+  describe("a ban on another program", () => {
+    const user = "rules: [deny: 'shell.run(git push *)', ask: 'shell.run(npm publish *)']"
+    const outcomeOf = (command: string) =>
+      Effect.gen(function*() {
+        const accesses = yield* commandsOf(command)
+        return (yield* decideIn({ user, sandboxed: true }, runOf({ tool: "shell.run", accesses }))).outcome
+      })
+    for (
+      const command of [
+        "ls src/*.js",
+        "grep -rn TODO $X",
+        "echo $HOME",
+        "git diff src/*.js",
+        "npm run $X",
+        "make $X",
+        "docker ps $X",
+        "cat *",
+        "timeout 5 cat $X"
+      ]
+    ) {
+      it.effect(`does not reach ${command}`, () =>
+        Effect.map(outcomeOf(command), (one) => assert.strictEqual(one, "allow")))
+    }
+    for (
+      const command of [
+        "git $X",
+        "git -c $X",
+        "git $X push",
+        "npm $X",
+        "npm publish $X",
+        "sh $X",
+        "bash x $X",
+        "node $X",
+        "awk $X",
+        "sudo ls $X",
+        "xargs $X",
+        "find . $X",
+        "env $X",
+        "timeout $X ls",
+        "$X push",
+        "FOO=1 make $X",
+        "GIT_EDITOR=x make $X",
+        "for f in *; do ls $f; done",
+        "ls $(x)",
+        "vendor/git $X"
+      ]
+    ) {
+      it.effect(`asks about ${command}`, () => Effect.map(outcomeOf(command), (one) => assert.strictEqual(one, "ask")))
+    }
+    for (const command of ["git push $X", "git push origin a*", "/usr/bin/git push $X"]) {
+      it.effect(`denies ${command}`, () => Effect.map(outcomeOf(command), (one) => assert.strictEqual(one, "deny")))
+    }
+  })
 
   it.effect("a relative program in another folder is none that a rule can name", () =>
     Effect.gen(function*() {

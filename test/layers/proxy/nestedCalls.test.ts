@@ -1,6 +1,6 @@
 // Calls that tools make over their own connection, with programs that are functions.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Latch, Schema } from "effect"
+import { Clock, Duration, Effect, Fiber, Latch, Schema } from "effect"
 import { serveCalls } from "../../../src/layers/primitive/steps/serveCalls.ts"
 import type { Program } from "../../../src/layers/process/ChildProcessesMemory.ts"
 import { CallWarning } from "../../../src/services/call/CallWarning.ts"
@@ -385,4 +385,91 @@ describe("the connection of a tool", () => {
         Array.from({ length: 4 }, () => "success")
       )
     }))
+})
+
+/** A clock that jumps: to adjust TestClock would run what Kiwi does each second, hour by hour. */
+const makeJumps = () => {
+  let by = 0
+  const jump = (time: Duration.Input) => Effect.sync(() => void (by += Duration.toMillis(time)))
+  const provide = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+    Effect.clockWith((clock) => {
+      const millis = () => clock.currentTimeMillisUnsafe() + by
+      const later: Clock.Clock = Object.assign(Object.create(clock), {
+        currentTimeMillisUnsafe: millis,
+        currentTimeMillis: Effect.sync(millis)
+      })
+      return Effect.provideService(effect, Clock.Clock, later)
+    })
+  /** A program that calls after each of these times. */
+  const callsAfter = (item: string, ...times: ReadonlyArray<Duration.Input>): Program => ({ connection }) =>
+    Effect.gen(function*() {
+      const found = yield* Effect.forEach(times, (time, id) =>
+        Effect.gen(function*() {
+          yield* jump(time)
+          yield* connection!.write(request(item, item === "echo" ? { text: "hello" } : {}, id))
+          return yield* next(connection!)
+        }))
+      return { stdout: JSON.stringify(found) }
+    })
+  return { callsAfter, provide }
+}
+
+describe("a tool that runs long", () => {
+  const long = (program: string, calls: ReadonlyArray<string>) =>
+    tool({ config: { command: program, input: "none", output: "json", timeout: 86_400, calls } })
+
+  const rows: ReadonlyArray<readonly [title: string, times: ReadonlyArray<Duration.Input>]> = [
+    ["at once", [0]],
+    ["after 59 minutes", ["59 minutes"]],
+    ["after an hour", ["1 hour"]],
+    ["after 61 minutes", ["61 minutes"]],
+    ["after 12 hours", ["12 hours"]],
+    ["a minute before its time is up", ["1439 minutes"]],
+    ["every half hour", Array.from({ length: 20 }, () => "30 minutes" as const)],
+    ["at once and late", [0, "2 hours", 0, "20 hours"]]
+  ]
+  for (const [title, times] of rows) {
+    const { callsAfter, provide } = makeJumps()
+    it.effect(`calls ${title}`, () =>
+      Effect.gen(function*() {
+        const replies = yield* provide(repliesTo("outer"))
+        assert.deepStrictEqual(replies.map(({ error }) => error?.data?.code), times.map(() => undefined))
+      }).pipe(Effect.provide(world({ outer: callsAfter("echo", ...times) }, { outer: long("outer", ["tool.echo"]) }))))
+  }
+
+  it.effect("calls one that runs long and calls", () => {
+    const { callsAfter, provide } = makeJumps()
+    return Effect.gen(function*() {
+      const [reply] = yield* provide(repliesTo("outer"))
+      const [inner] = yield* Effect.orDie(Schema.decodeUnknownEffect(Schema.Array(Reply))(reply?.result?.data))
+      assert.strictEqual(inner?.result?.status, "success", JSON.stringify(reply))
+    }).pipe(Effect.provide(world(
+      { outer: callsAfter("middle", "5 hours"), middle: callsAfter("echo", "5 hours") },
+      { outer: long("outer", ["tool.middle", "tool.echo"]), middle: long("middle", ["tool.echo"]) }
+    )))
+  })
+
+  for (
+    const [life, after, code] of [
+      ["3 hours", "2 hours", undefined],
+      ["24 hours", "23 hours", undefined],
+      ["2 hours", "3 hours", "TOKEN_INVALID"],
+      ["10 minutes", "11 minutes", "TOKEN_INVALID"]
+    ] as const
+  ) {
+    const { callsAfter, provide } = makeJumps()
+    it.effect(`whose thread's token lives ${life}, ${code === undefined ? "calls" : "calls no more"} after ${after}`, () =>
+      Effect.gen(function*() {
+        const tokens = yield* CapabilityTokens
+        const grants = { allow: [{ capability: "tool.*" }], deny: [] }
+        const token = yield* tokens.mint({
+          thread: "t1",
+          directive: "d1",
+          grants,
+          life: Duration.fromInputUnsafe(life)
+        })
+        const [reply] = yield* provide(repliesTo("outer", { thread: "t1", token }))
+        assert.strictEqual(reply?.error?.data?.code, code)
+      }).pipe(Effect.provide(world({ outer: callsAfter("echo", after) }, { outer: long("outer", ["tool.echo"]) }))))
+  }
 })

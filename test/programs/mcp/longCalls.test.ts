@@ -105,9 +105,9 @@ describe("long calls", () => {
     let ended = 0
     const fiber = yield* Effect.forkChild(calls.follow(scope, {
       caller: caller(session),
-      tellId: () => "one",
-      run: (waits) =>
-        Effect.andThen(waits("1 second" as never), Effect.never).pipe(
+      pinId: () => "one",
+      run: (setLimit) =>
+        Effect.andThen(setLimit("1 second" as never), Effect.never).pipe(
           Effect.onInterrupt(() => Effect.sync(() => ended++))
         ),
       show: () => ({})
@@ -162,7 +162,7 @@ describe("long calls", () => {
       const called = yield* Effect.forkChild(Effect.withFiber((client) =>
         calls.follow(scope, {
           caller: caller("s1"),
-          tellId: () => "one",
+          pinId: () => "one",
           run: () =>
             Effect.suspend(() => {
               client.interruptUnsafe()
@@ -188,9 +188,9 @@ describe("long calls", () => {
         })
         yield* calls.follow(scope, {
           caller: caller("s1"),
-          tellId: () => String(i),
-          run: (waits) =>
-            Effect.andThen(Effect.andThen(find, waits(Duration.zero)), Effect.never).pipe(
+          pinId: () => String(i),
+          run: (setLimit) =>
+            Effect.andThen(Effect.andThen(find, setLimit(Duration.zero)), Effect.never).pipe(
               Effect.onInterrupt(() => Effect.sync(() => ended++))
             ),
           show: () => ({})

@@ -1,20 +1,18 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
-import { matchesHost, parseHostPattern } from "../../../src/services/permission/rule/hostPattern.ts"
-import {
-  foldName,
-  matchesSegments,
-  parsePathPattern,
-  segmentsOf
-} from "../../../src/services/permission/rule/pathPattern.ts"
+import * as HostPattern from "../../../src/services/capability/scopes/HostPattern.ts"
+import * as PathPattern from "../../../src/services/capability/scopes/PathPattern.ts"
+import { matchesSegments, segmentsOf } from "../../../src/services/capability/scopes/PathPattern.ts"
+import { foldName } from "../../../src/services/files/foldName.ts"
 import { parseRuleLine, showRule } from "../../../src/services/permission/rule/Rule.ts"
 import { parseRuleFile } from "../../../src/services/permission/rule/ruleFile.ts"
 import { speaksAbout } from "../../../src/services/permission/rule/ruleSubject.ts"
+import { covers } from "../../../src/services/permission/rule/shadowed.ts"
 
 const succeeds = <A>(result: Result.Result<A, string>): A => Result.getOrThrowWith(result, (issue) => new Error(issue))
 
 const matches = (pattern: string, path: string): boolean =>
-  matchesSegments(succeeds(parsePathPattern(pattern)).segments, segmentsOf(path))
+  matchesSegments(succeeds(PathPattern.parse(pattern)).segments, segmentsOf(path))
 
 describe("a rule in one line", () => {
   for (
@@ -130,7 +128,7 @@ describe("a pattern of paths", () => {
   }
 
   it("of many stars is quick", () => {
-    const pattern = succeeds(parsePathPattern("**/*a*a*a*a*a*a*a*a*a*a*b/**/*a*a*a*a*a*b"))
+    const pattern = succeeds(PathPattern.parse("**/*a*a*a*a*a*a*a*a*a*a*b/**/*a*a*a*a*a*b"))
     const path = segmentsOf(Array.from({ length: 100 }, () => "a".repeat(200)).join("/"))
     const start = performance.now()
     assert.isFalse(matchesSegments(pattern.segments, path))
@@ -167,7 +165,7 @@ describe("a pattern of hosts", () => {
     ] as const
   ) {
     it(`${pattern} ${does ? "is" : "is not"} ${host}:${port}${strict ? " in a rule that restricts" : ""}`, () => {
-      assert.strictEqual(matchesHost(succeeds(parseHostPattern(pattern)), host, port, strict), does)
+      assert.strictEqual(HostPattern.matches(succeeds(HostPattern.parse(pattern)), host, port, !strict), does)
     })
   }
 })
@@ -254,4 +252,27 @@ rules:
       const lines = Array.from({ length: 10_000 }, (_, i) => `  - deny: fs.write(a${i}/**)`)
       assert.lengthOf(yield* file(`rules:\n${lines.join("\n")}\n`), 10_000)
     }))
+})
+
+describe("a rule that never decides", () => {
+  for (
+    const [by, rule, never] of [
+      ["deny: fs.write(src/**)", "allow: fs.write(src/a/*.ts)", true],
+      ["deny: fs.write(SRC/**)", "allow: fs.write(src/a)", true],
+      ["ask: fs.write(**/*.ts)", "allow: fs.write(src/**/*.ts)", true],
+      ["deny: fs.read(src/a)", "deny: fs.read(src/a/b)", true],
+      ["allow: fs.write(src/**)", "allow: fs.write(src/*/b)", true],
+      ["allow: fs.write(src/**)", "allow: fs.write(SRC/a)", false],
+      // `src/a` also denies what is below it, and `src/*` does not.
+      ["deny: fs.write(src/*)", "deny: fs.write(src/a)", false],
+      ["deny: fs.write(src/*)", "allow: fs.write(src/a)", true],
+      ["deny: fs.write(/src/**)", "allow: fs.write(src/a)", false],
+      ["deny: fs.write(src/a*)", "allow: fs.write(src/*)", false]
+    ] as const
+  ) {
+    it(`${by} leaves ${never ? "nothing" : "something"} to ${rule}`, () => {
+      const of = (line: string) => succeeds(parseRuleLine(line))
+      assert.strictEqual(covers(of(by), of(rule)), never)
+    })
+  }
 })

@@ -1,7 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Schema } from "effect"
 import { readFileSync } from "node:fs"
-import { defaults, definitions, documentation, interpret } from "../../../src/services/settings/Settings.ts"
+import { defaults, definitions } from "../../../src/services/settings/definitions.ts"
+import { interpret } from "../../../src/services/settings/interpretSettings.ts"
+import { documentation } from "../../../src/services/settings/settingsPage.ts"
 import { parseControlYaml } from "../../../src/services/workspace/controlYaml.ts"
 
 const settings = (text: string, narrow: boolean, base = defaults, own = false) =>

@@ -8,7 +8,7 @@ import { openHeads } from "../headsFile.ts"
 import { forEachLine, withFile } from "../lines.ts"
 
 export const headsName = "audit-heads"
-export const keysName = "audit-keys.json"
+const keysName = "audit-keys.json"
 
 export interface KnownSession {
   readonly place: AuditHead["place"]

@@ -2,13 +2,12 @@
 import { Effect, Option } from "effect"
 import { redactText, redactValue } from "../../../services/audit/redaction.ts"
 import { CallEvents } from "../../../services/call/CallEvents.ts"
-import type { Access, Standing } from "../../../services/capability/Access.ts"
 import { chainIds } from "../../../services/chain/Chain.ts"
 import { ItemHistory } from "../../../services/integrity/ItemHistory.ts"
 import { isSignable } from "../../../services/item/Item.ts"
-import { PermissionGate } from "../../../services/permission/PermissionGate.ts"
-import type { PrimitiveError, PrimitiveInput } from "../../../services/primitive/Primitive.ts"
+import type { PrimitiveInput } from "../../../services/primitive/Primitive.ts"
 import { Primitives } from "../../../services/primitive/Primitive.ts"
+import type { PrimitiveError } from "../../../services/primitive/PrimitiveErrors.ts"
 import type { CallMetadata } from "../../../services/proxy/ToolCall.ts"
 import { ProjectTrust } from "../../../services/trust/ProjectTrust.ts"
 import { makeItALink } from "../../../services/trust/ShownProgram.ts"
@@ -16,7 +15,7 @@ import { Workspace } from "../../../services/workspace/Workspace.ts"
 import { blame } from "../../call/blame.ts"
 import type { Secrets } from "../../call/secrets.ts"
 import type { Done, Facts, Prepared } from "../../call/Step.ts"
-import { coversAccess } from "../../capability/coversAccess.ts"
+import { makeMayAlso } from "../../permission/mayAlso.ts"
 import { redactedEvents } from "./redactedEvents.ts"
 import { serveCalls } from "./serveCalls.ts"
 
@@ -27,8 +26,8 @@ const shownHeaders = (headers: Readonly<Record<string, string>>, secrets: Secret
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, redactText(value, secrets)]))
 
 export const runPrimitive = Effect.gen(function*() {
-  const gate = yield* PermissionGate
   const history = yield* ItemHistory
+  const mayAlso = yield* makeMayAlso
   const primitives = yield* Primitives
   const trust = yield* ProjectTrust
   const workspace = yield* Workspace
@@ -47,18 +46,6 @@ export const runPrimitive = Effect.gen(function*() {
           : `${place} ${standing.issue}: ${standing._tag === "Refused" ? makeItALink : "kiwi trust project accepts it"}`
     )
   }
-
-  const mayAlso = Effect.fnUntraced(function*(
-    { call, chain, claims, verified }: Facts<"call" | "chain" | "claims" | "verified">,
-    access: Access
-  ): Effect.fn.Return<Standing> {
-    if (claims !== undefined && !(yield* coversAccess(claims.caps, access))) return "denied"
-    return yield* Effect.match(gate.decide(call.caller, { _tag: "Run", chain, verified, accesses: [access] }), {
-      onFailure: () => "denied" as const,
-      // What is asked about the tool itself was settled before it ran.
-      onSuccess: ({ asks }) => asks.some((ask) => ask.access === access) ? "asked" : "allowed"
-    })
-  })
 
   const inputOf = (run: Prepared, emit: PrimitiveInput["emit"]): PrimitiveInput => ({
     tool: run.chain.leaf.tool.location.id,

@@ -29,7 +29,7 @@ const answerText = ({ answered, id, state, what }: Approval, paint: Paint): stri
     ...(answered?.rules ?? []).map((rule) => `${paint.dim("rule")} ${safeLine(rule, 8_192)}`)
   ].join("\n")
 
-export const answered = Effect.fnUntraced(function*(approval: Approval) {
+const answered = Effect.fnUntraced(function*(approval: Approval) {
   const output = yield* Output
   yield* output.answer(
     { ...shown({ ...approval, answers: [] }), made: approval.answered?.rules ?? [] },

@@ -115,7 +115,7 @@ interface SecurityOptions {
 }
 
 /** An answer of the approver `client` to the request `id`. */
-export type AnswerRequest = (id: string, client: string, body: string) => Effect.Effect<RouteAnswer>
+type AnswerRequest = (id: string, client: string, body: string) => Effect.Effect<RouteAnswer>
 
 /** The only route of an approver's token, and of no other. */
 const approvalRoute = /^\/approvals\/([a-z0-9]{10})$/

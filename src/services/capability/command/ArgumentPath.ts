@@ -11,6 +11,8 @@ export interface ArgumentPath {
   /** As written: relative to the folder in force. */
   readonly path: string
   readonly use: ArgumentUse
+  /** It is a pattern of file names: the shell puts any number of files in its place. */
+  readonly pattern?: true
 }
 
 /** The paths among the words. Undefined if it is not known what the words mean. */

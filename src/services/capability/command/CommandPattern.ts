@@ -6,7 +6,14 @@
 // a program or writes a file (`git log --output=x`) has to be named: see `namedOptions`.
 import { Result } from "effect"
 import { judgeCommand } from "./judgeCommand.ts"
-import { countHarmlessOptions, isHarmlessAssignment, mayStartOthers, namedOptions } from "./programs.ts"
+import {
+  countHarmlessOptions,
+  interpreters,
+  isHarmlessAssignment,
+  mayStartOthers,
+  namedOptions,
+  subcommands
+} from "./programs.ts"
 import { readWord } from "./shellWords.ts"
 import type { Assignment, SimpleCommand, Word } from "./SimpleCommand.ts"
 
@@ -165,6 +172,13 @@ export const reachesCommand = (pattern: CommandPattern, command: SimpleCommand):
   return words.some(({ text, fixed }, i) =>
     fixed && nameOf(text) === wanted && reachesWords(pattern, words.slice(i + 1))
   )
+}
+
+/** Whether a command some of whose words are not known may be one that the pattern is about. */
+export const mayReach = (pattern: CommandPattern, command: SimpleCommand): boolean => {
+  const program = nameOf(command.program)
+  return mayStartOthers(program) || interpreters.has(program) ||
+    (subcommands.has(program) && significantWords(command)[0]?.fixed !== true) || reachesCommand(pattern, command)
 }
 
 const nameOf = (program: string) => program.slice(program.lastIndexOf("/") + 1).toLowerCase()

@@ -6,6 +6,8 @@ export interface Word {
   readonly text: string
   /** Whether the program gets exactly this text. Otherwise the shell makes any number of any words of it. */
   readonly fixed: boolean
+  /** It is not fixed because of `*`, `?` and `[…]` alone, and has no quotes. */
+  readonly pattern?: true
 }
 
 export interface Assignment {
@@ -45,6 +47,8 @@ export interface OpaquePart {
   readonly reason: string
   /** What could be read of it. Rules that forbid look at it; rules that allow do not. */
   readonly command?: SimpleCommand
+  /** A loop or a condition whose programs are all in the text, so that an answer for exactly the text says enough. */
+  readonly written?: true
 }
 
 export interface CommandReading {

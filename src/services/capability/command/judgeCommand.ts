@@ -17,7 +17,7 @@ import {
 import type { Assignment, SimpleCommand, Word } from "./SimpleCommand.ts"
 
 /** The command that is started, or why it is opaque. */
-export type Judged = SimpleCommand | { readonly reason: string }
+export type Judged = SimpleCommand | { readonly reason: string; readonly written?: true }
 
 const opaque = (reason: string): Judged => ({ reason })
 
@@ -29,7 +29,10 @@ const isOption = (word: Word) => word.text.startsWith("-")
 /** `taken`: another program starts it, so that the shell itself does not run it. */
 export const judgeCommand = (command: SimpleCommand, taken = false): Judged => {
   const { program, words, assignments } = command
-  if (keywords.has(program)) return opaque(`${program} is a keyword of the shell`)
+  if (keywords.has(program)) {
+    const reason = `${program} is a keyword of the shell`
+    return isWritten(command) ? { reason, written: true } : { reason }
+  }
   if (!programName.test(program) || program.startsWith("-")) return opaque("its program has an unusual name")
   const names = assignments.map(({ name }) => name)
   const variable = names.find((name) => resolvingVariables.test(name))
@@ -48,6 +51,22 @@ export const judgeCommand = (command: SimpleCommand, taken = false): Judged => {
   if (inner !== undefined) return typeof inner === "string" ? opaque(inner) : judgeInner(command, inner)
   const reason = ofWords(base, words)
   return reason === undefined ? command : opaque(reason)
+}
+
+/** Keywords that stand before a command. */
+const introductions = new Set(["do", "then", "else", "if", "elif", "while", "until"])
+
+/** Whether nothing but programs that the text names runs because of the keyword. */
+const isWritten = (command: SimpleCommand): boolean => {
+  const [first, second] = command.words
+  if (command.program === "done" || command.program === "fi") return first === undefined
+  if (first?.fixed !== true) return false
+  if (command.program === "for") {
+    return /^[A-Za-z_]\w*$/.test(first.text) && !resolvingVariables.test(first.text) && second?.text === "in"
+  }
+  if (!introductions.has(command.program)) return false
+  const judged = judgeCommand({ ...command, program: first.text, words: command.words.slice(1) })
+  return !("reason" in judged) || judged.written === true
 }
 
 const judgeInner = (command: SimpleCommand, { variables, at }: Inner): Judged => {

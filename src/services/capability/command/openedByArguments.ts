@@ -3,15 +3,41 @@
 // (`sed -i`, `find -exec`, `sort -o`), their abbreviations and whatever a later version adds are never taken for harmless.
 import type { ArgumentPath, ArgumentUse, ReadArguments } from "./ArgumentPath.ts"
 import { openedByGit } from "./openedByGit.ts"
+import { isHarmlessAssignment } from "./programs.ts"
 import type { SimpleCommand, Word } from "./SimpleCommand.ts"
 
-/** What is opened by an argument is known for fixed words and programs that are found by name, without variables. */
+/**
+ * Programs that only read whatever words they get, so that a file whose name looks like an option does no harm. Each takes
+ * any number of files.
+ */
+const readers = new Set(["cat", "du", "grep", "head", "ls", "md5sum", "nl", "sha256sum", "stat", "tac", "tail", "wc"])
+
+/** Of `rg` and `sort` an option may start a program, so the pattern has to begin with a name. */
+const takesPattern = (program: string, { text }: Word): boolean =>
+  readers.has(program) || ((program === "rg" || program === "sort") && /^[\w./]/.test(text))
+
+/** In the place of a pattern, where no option, number or expression can be. */
+const placeholder = (index: number): string => `\0${index}`
+
+/** How patterns of file names are used: undefined unless each is read as files. */
+const openedByPatterns = (program: string, words: ReadonlyArray<Word>): ReadonlyArray<ArgumentPath> | undefined => {
+  if (!words.every((word) => word.fixed || (word.pattern === true && takesPattern(program, word)))) return undefined
+  const paths = programs.get(program)?.(words.map(({ fixed, text }, index) => fixed ? text : placeholder(index)))
+  const patterns = new Map(words.flatMap(({ fixed, text }, index) => fixed ? [] : [[placeholder(index), text]]))
+  const used = paths?.map((one): ArgumentPath => {
+    const text = patterns.get(one.path)
+    return text === undefined ? one : { path: text, use: one.use, pattern: true }
+  })
+  return used?.filter(({ pattern }) => pattern === true).length === patterns.size ? used : undefined
+}
+
+/** What is opened by an argument is known for programs that are found by name, without variables that matter. */
 export const openedByArguments = (
   { assignments, program, words }: SimpleCommand
 ): ReadonlyArray<ArgumentPath> | undefined =>
-  assignments.length > 0 || !words.every(({ fixed }) => fixed)
-    ? undefined
-    : programs.get(program)?.(words.map(({ text }: Word) => text))
+  assignments.every(({ name, value }) => isHarmlessAssignment(name, value))
+    ? openedByPatterns(program, words)
+    : undefined
 
 interface Parsed {
   readonly operands: ReadonlyArray<string>

@@ -57,8 +57,13 @@ class Reader {
     this.halted = true
   }
 
-  refuse(text: string, reason: string, command?: SimpleCommand) {
-    this.opaque.push(command === undefined ? { text, reason } : { text, reason, command })
+  refuse(text: string, reason: string, command?: SimpleCommand, written?: true) {
+    this.opaque.push({
+      text,
+      reason,
+      ...(command === undefined ? {} : { command }),
+      ...(written === undefined ? {} : { written })
+    })
   }
 
   skip(lines: boolean) {
@@ -232,7 +237,7 @@ class Reader {
     const { program, words, assignments, redirections, folders, text } = command
     if (program !== "cd" || words.length !== 1 || assignments.length > 0) {
       const judged = judgeCommand(command)
-      if ("reason" in judged) this.refuse(text, judged.reason, command)
+      if ("reason" in judged) this.refuse(text, judged.reason, command, judged.written)
       else this.commands.push(judged)
       return
     }
@@ -313,7 +318,7 @@ const readAssignment = (written: string, word: ReadWord): Assignment | undefined
   return { name: found[1]!, value: word.text.slice(found[0].length) }
 }
 
-const wordOf = ({ text, fixed }: ReadWord): Word => ({ text, fixed })
+const wordOf = ({ text, fixed, pattern }: ReadWord): Word => pattern ? { text, fixed, pattern } : { text, fixed }
 
 /** What stands before the opaque part of a command. */
 const partOf = (words: ReadonlyArray<ReadWord>, text: string): SimpleCommand | undefined => {

@@ -46,6 +46,7 @@ export const readWord = (source: string, start: number, shell: Shell): ReadWord 
   let text = ""
   let fixed = true
   let bare = true
+  let pattern = false
   let brace = -1
   for (;;) {
     const run = matchAt(plain, source, at)
@@ -112,7 +113,7 @@ export const readWord = (source: string, start: number, shell: Shell): ReadWord 
       case "*":
       case "?":
       case "[":
-        fixed = false
+        pattern = true
         text += character
         at++
         break
@@ -122,8 +123,10 @@ export const readWord = (source: string, start: number, shell: Shell): ReadWord 
   }
   if (brace !== -1 && /,|\.\./.test(source.slice(brace, at))) fixed = false
   // Lone brackets are the program `[` and a keyword.
-  if (bare && (text === "[" || text === "[[")) fixed = true
-  return { text: fixed ? text : source.slice(start, at), fixed, bare, end: at }
+  if (bare && (text === "[" || text === "[[")) pattern = false
+  if (!pattern) return { text: fixed ? text : source.slice(start, at), fixed, bare, end: at }
+  const written = { text: source.slice(start, at), fixed: false, bare, end: at }
+  return fixed && bare ? { ...written, pattern: true } : written
 }
 
 const wordEnds = new Set([" ", "\t", "\n", "|", "&", ";", "<", ">", "(", ")"])

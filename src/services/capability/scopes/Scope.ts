@@ -6,9 +6,9 @@ import type { Access } from "../Access.ts"
 import { asCommand } from "../command/asCommand.ts"
 import * as CommandPattern from "../command/CommandPattern.ts"
 import { withoutContained } from "../withoutContained.ts"
-import * as Glob from "./Glob.ts"
 import * as HostPattern from "./HostPattern.ts"
 import * as NamePattern from "./NamePattern.ts"
+import * as PathPattern from "./PathPattern.ts"
 
 export type ScopeKind = "path" | "command" | "host" | "name" | "place"
 
@@ -24,19 +24,31 @@ interface Kind<P> {
   readonly isEmpty: (patterns: ReadonlyArray<P>) => boolean
 }
 
+const paths = {
+  // A grant is of no person, so it has no home.
+  parse: (text: string) =>
+    text.startsWith("~")
+      ? Result.fail("must be inside of the project, or begin with /")
+      : PathPattern.parse(text),
+  isWithin: PathPattern.isWithin,
+  isEmpty: PathPattern.isEmpty
+}
+
 const kinds: {
-  readonly path: Kind<Glob.Glob>
+  readonly path: Kind<PathPattern.PathPattern>
   readonly command: Kind<{ readonly pattern: CommandPattern.CommandPattern }>
   readonly host: Kind<HostPattern.HostPattern>
   readonly name: Kind<NamePattern.NamePattern>
-  readonly place: Kind<Glob.Glob>
+  readonly place: Kind<PathPattern.PathPattern>
 } = {
   path: {
-    ...Glob,
-    matches: (glob, access) =>
-      access._tag === "Path" && (access.below === true ? Glob.matchesBelow : Glob.matches)(glob, access.path),
-    reaches: (glob, access) =>
-      access._tag === "Path" && (access.below === true ? Glob.reachesBelow : Glob.matches)(glob, access.path)
+    ...paths,
+    matches: (pattern, access) =>
+      access._tag === "Path" &&
+      (access.below === true ? PathPattern.matchesBelow : PathPattern.matches)(pattern, access.path),
+    reaches: (pattern, access) =>
+      access._tag === "Path" &&
+      (access.below === true ? PathPattern.reachesBelow : PathPattern.matches)(pattern, access.path)
   },
   command: {
     parse: (text) =>
@@ -72,9 +84,13 @@ const kinds: {
     }
   },
   place: {
-    ...Glob,
-    matches: (glob, access) =>
-      access._tag !== "Plain" ? false : access.about === undefined ? undefined : Glob.matches(glob, access.about)
+    ...paths,
+    matches: (pattern, access) =>
+      access._tag !== "Plain"
+        ? false
+        : access.about === undefined
+        ? undefined
+        : PathPattern.matches(pattern, access.about)
   }
 }
 

@@ -2,15 +2,15 @@
 // name. Every text that defines it holds: an item is in it if each of them lists the item, and the strictest rule and
 // lock mode count.
 import { Schema } from "effect"
+import { matchesName } from "../../capability/scopes/PathPattern.ts"
 import type { ItemLocation } from "../../item/Item.ts"
 import { ItemType, Tier } from "../../item/ItemId.ts"
 import { LockMode, stricter } from "../../lockfile/LockMode.ts"
 import type { RuleSource } from "../PermissionRules.ts"
-import { matchesName } from "../rule/pathPattern.ts"
 import { RuleEntry } from "../rule/Rule.ts"
 
 /** At most this many tools are listed by name. */
-export const mostExposed = 10
+const mostExposed = 10
 
 const profileName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,47}$/
 
@@ -110,7 +110,7 @@ const listsAs = (entry: ListedEntry, item: Listable): boolean =>
     : fits(entry.type, item.type) && fits(entry.tier, item.tier) &&
       (entry.id === undefined ? item.source === undefined : namesItem(entry.id, item))
 
-export const refOf = (entry: typeof ExposedEntry.Type): ExposedRef =>
+const refOf = (entry: typeof ExposedEntry.Type): ExposedRef =>
   typeof entry === "string" ? { id: entry, tier: undefined } : { id: entry.id, tier: entry.tier }
 
 const isExposed = ({ id, tier }: ExposedRef, item: Listable): boolean =>

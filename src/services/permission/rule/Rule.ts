@@ -1,12 +1,19 @@
 // One permission rule: whether it allows, asks or denies, what it is about, and for which calls it holds.
 import { Result, Schema } from "effect"
 import { parsePattern, whyNeverAllowed } from "../../capability/command/CommandPattern.ts"
-import { parseHostPattern } from "./hostPattern.ts"
-import { parsePathPattern } from "./pathPattern.ts"
+import * as PathPattern from "../../capability/scopes/PathPattern.ts"
 import type { RuleContext, ScopedKind, Scopes, Target } from "./ruleSubject.ts"
-import { kindOfCapability, parseCapability, parseEach, parseName, parseSubject, parseTool } from "./ruleSubject.ts"
+import {
+  kindOfCapability,
+  parseCapability,
+  parseEach,
+  parseHost,
+  parseName,
+  parseSubject,
+  parseTool
+} from "./ruleSubject.ts"
 
-export const outcomes = ["allow", "ask", "deny"] as const
+const outcomes = ["allow", "ask", "deny"] as const
 export type Outcome = typeof outcomes[number]
 
 export interface Rule {
@@ -37,7 +44,7 @@ export interface Rule {
 }
 
 /** The names by which rules call actions. */
-export const actionNames = [
+const actionNames = [
   "run",
   "use-secret",
   "copy",
@@ -56,7 +63,7 @@ export type ActionName = typeof actionNames[number]
  * `first-run`: no person has agreed yet that the caller runs the tool in this project. `changed`: what they agreed to last
  * was another version, or signed by somebody else; or nothing, so that there is nothing to compare with.
  */
-export const runNovelties = ["first-run", "changed"] as const
+const runNovelties = ["first-run", "changed"] as const
 export type RunNovelty = typeof runNovelties[number]
 
 const oneOrMany = <S extends Schema.ConstraintDecoder<string>>(item: S) =>
@@ -119,11 +126,11 @@ const withLists = (
       return Result.fail(at("must be beside a capability or a tool that has such scopes"))
     }
     const parsed: Result.Result<Scopes, string> = kind === "Path"
-      ? Result.map(parseEach(given, (text) => parsePathPattern(text, home)), (Path) => ({ Path }))
+      ? Result.map(parseEach(given, (text) => PathPattern.parse(text, home)), (Path) => ({ Path }))
       : kind === "Command"
       ? Result.map(parseEach(given, parsePattern), (Command) => ({ Command }))
       : kind === "Host"
-      ? Result.map(parseEach(given, parseHostPattern), (Host) => ({ Host }))
+      ? Result.map(parseEach(given, parseHost), (Host) => ({ Host }))
       : Result.map(parseEach(given, parseName), (Secret) => ({ Secret }))
     if (Result.isFailure(parsed)) return Result.fail(at(parsed.failure))
     added.push(parsed.success)
@@ -185,8 +192,11 @@ const everyScope: Readonly<Record<ScopedKind, string>> = {
   Secret: "must say which secrets: secret.use(GITHUB_TOKEN)"
 }
 
-/** Why a rule that allows is refused. */
-const tooWide = (outcome: Outcome, { capability, scopes, tool }: Target): string | undefined => {
+/** Why a rule is refused: it allows too much, or restricts too little. */
+const whyRefused = (outcome: Outcome, { capability, scopes, tool }: Target): string | undefined => {
+  if (outcome !== "allow" && scopes?.Line !== undefined) {
+    return "must name a program: any other spelling of a whole line gets around it"
+  }
   if (outcome !== "allow") return undefined
   if (capability === undefined) {
     return tool === undefined ? "must say what it allows: * alone would allow everything" : undefined
@@ -207,8 +217,8 @@ export const makeRule = (entry: RuleEntry, context: RuleContext): Result.Result<
     if (line === null && target.capability === undefined && target.tool === undefined) {
       return yield* Result.fail({ key: outcome, issue: "must say what it is about" })
     }
-    const wide = tooWide(outcome, target)
-    if (wide !== undefined) return yield* Result.fail({ key: outcome, issue: wide })
+    const issue = whyRefused(outcome, target)
+    if (issue !== undefined) return yield* Result.fail({ key: outcome, issue })
     const { parameters } = entry
     if (
       parameters !== undefined &&

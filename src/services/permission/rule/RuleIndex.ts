@@ -2,9 +2,10 @@
 // looks under every key whose rules could match it: a path under its folders, a host under its domains, a command under
 // its words.
 import type { Access, PathAccess } from "../../capability/Access.ts"
+import { isWild, literalPrefix, type PathPattern, segmentsOf } from "../../capability/scopes/PathPattern.ts"
+import { foldName } from "../../files/foldName.ts"
 import type { Match, RuleQuery } from "./matchRule.ts"
 import { absoluteOf, isAround, kindsOf, matchRule } from "./matchRule.ts"
-import { foldName, isWild, literalPrefix, type PathPattern, segmentsOf } from "./pathPattern.ts"
 import type { Outcome, Rule } from "./Rule.ts"
 import { type ScopedKind, spokenAbout } from "./ruleSubject.ts"
 
@@ -42,12 +43,12 @@ const keysOfKind = ({ outcome, scopes }: Rule, kind: ScopedKind): ReadonlyArray<
     case "Path":
       return scopes.Path?.flatMap((pattern) => keysOfPath(pattern, outcome)) ?? []
     case "Command":
-      return scopes.Command?.map(({ program }) => `C:${programName(program)}`) ?? []
+      return [
+        ...scopes.Command?.map(({ program }) => `C:${programName(program)}`) ?? [],
+        ...(scopes.Line === undefined ? [] : ["Command"])
+      ]
     case "Host":
-      return scopes.Host?.map(({ host, match }) =>
-        match === "any" ? "H*" : `H${match === "below" ? "." : ":"}${host}`
-      ) ??
-        []
+      return scopes.Host?.map(({ host }) => host === "" ? "H*" : `H${host.startsWith(".") ? "" : ":"}${host}`) ?? []
     case "Secret":
       return scopes.Secret?.map((name) => named("S", foldName(name))) ?? []
   }

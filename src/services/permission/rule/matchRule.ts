@@ -1,13 +1,21 @@
 // Whether a rule speaks about an access. A rule that allows is read exactly; one that asks or denies is read in the
 // widest sense: any case, any spelling of a letter, whatever a command may start.
 import type { Access, PathAccess } from "../../capability/Access.ts"
-import { asCommand, partlyAsCommand } from "../../capability/command/asCommand.ts"
-import { matchesCommand, reachesCommand } from "../../capability/command/CommandPattern.ts"
+import { asCommand, openAsCommand, partlyAsCommand } from "../../capability/command/asCommand.ts"
+import { matchesCommand, mayReach, reachesCommand } from "../../capability/command/CommandPattern.ts"
+import { isSameLine } from "../../capability/command/exactLine.ts"
+import * as HostPattern from "../../capability/scopes/HostPattern.ts"
+import {
+  literalPrefix,
+  matchesName,
+  matchesSegments,
+  type PathPattern,
+  segmentsOf
+} from "../../capability/scopes/PathPattern.ts"
+import { foldName } from "../../files/foldName.ts"
 import { isYours, type SignedBy } from "../../integrity/Verifier.ts"
 import type { Tier } from "../../item/ItemId.ts"
 import { guardedRead, namesGuarded } from "../guardedPaths.ts"
-import { matchesHost } from "./hostPattern.ts"
-import { foldName, literalPrefix, matchesName, matchesSegments, type PathPattern, segmentsOf } from "./pathPattern.ts"
 import type { ActionName, Rule, RunNovelty } from "./Rule.ts"
 import type { ScopedKind } from "./ruleSubject.ts"
 import { kindOfCapability, scopedKinds, speaksAbout } from "./ruleSubject.ts"
@@ -130,7 +138,7 @@ const matchesScopes = ({ outcome, scopes }: Rule, access: Access, { root }: Rule
         ? "perhaps"
         : "no"
     case "Host":
-      return found(scopes?.Host?.some((pattern) => matchesHost(pattern, access.host, access.port, !allows)))
+      return found(scopes?.Host?.some((pattern) => HostPattern.matches(pattern, access.host, access.port, allows)))
     case "Secret":
       return found(
         scopes?.Secret?.some((name) =>
@@ -138,13 +146,16 @@ const matchesScopes = ({ outcome, scopes }: Rule, access: Access, { root }: Rule
         )
       )
     case "Command": {
+      const { line } = access
+      if (line !== undefined && scopes?.Line !== undefined && isSameLine(scopes.Line, line)) return "yes"
       if (scopes?.Command === undefined) return "no"
       const command = asCommand(access)
       if (command === undefined) {
         if (allows) return "no"
         const partly = partlyAsCommand(access)
-        const isSeen = partly !== undefined && scopes.Command.some((pattern) => reachesCommand(pattern, partly))
-        return isSeen ? "yes" : "perhaps"
+        if (partly !== undefined && scopes.Command.some((pattern) => reachesCommand(pattern, partly))) return "yes"
+        const open = openAsCommand(access)
+        return open === undefined || scopes.Command.some((pattern) => mayReach(pattern, open)) ? "perhaps" : "no"
       }
       return found(
         scopes.Command.some((pattern) => allows ? matchesCommand(pattern, command) : reachesCommand(pattern, command))

@@ -1,8 +1,8 @@
 // Rules that never count, or that mean something else than they seem to. For a person who checks their rules: decisions
 // do not depend on it.
 import { whyNeverAllowed } from "../../capability/command/CommandPattern.ts"
+import { matchesName } from "../../capability/scopes/PathPattern.ts"
 import { protection } from "../protectedNames.ts"
-import { matchesName } from "./pathPattern.ts"
 import type { Rule } from "./Rule.ts"
 import type { LinedRule } from "./ruleFile.ts"
 import type { ScopedKind } from "./ruleSubject.ts"

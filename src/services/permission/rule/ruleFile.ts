@@ -7,7 +7,7 @@ import type { ControlIssue, YamlNode } from "../../workspace/controlYaml.ts"
 import { makeRule, type Rule, RuleEntry, type RuleIssue } from "./Rule.ts"
 import type { RuleContext } from "./ruleSubject.ts"
 
-export const RuleFile = Schema.Struct({ rules: Schema.optionalKey(Schema.Array(RuleEntry)) })
+const RuleFile = Schema.Struct({ rules: Schema.optionalKey(Schema.Array(RuleEntry)) })
 
 export interface LinedRule {
   readonly rule: Rule

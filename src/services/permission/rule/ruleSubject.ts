@@ -1,10 +1,12 @@
 // What a rule is about, as it is written in one line: "fs.write(src/**)", "shell.run(npm test, git commit *)", "github/*".
 import { Result } from "effect"
+import type { CommandLine } from "../../capability/Access.ts"
 import { type CommandPattern, parsePatterns } from "../../capability/command/CommandPattern.ts"
+import { parseLine } from "../../capability/command/exactLine.ts"
 import { denied, granted, hasName, type Names } from "../../capability/impliedNames.ts"
+import * as HostPattern from "../../capability/scopes/HostPattern.ts"
+import * as PathPattern from "../../capability/scopes/PathPattern.ts"
 import { nearest } from "../../schema/schemaIssues.ts"
-import { type HostPattern, parseHostPattern } from "./hostPattern.ts"
-import { parsePathPattern, type PathPattern } from "./pathPattern.ts"
 
 /** The kinds of accesses that have scopes, the foremost first: a rule on a tool means the foremost that a call has. */
 export const scopedKinds = ["Command", "Host", "Path", "Secret"] as const
@@ -12,8 +14,10 @@ export type ScopedKind = typeof scopedKinds[number]
 
 export interface Scopes {
   readonly Command?: ReadonlyArray<CommandPattern>
-  readonly Host?: ReadonlyArray<HostPattern>
-  readonly Path?: ReadonlyArray<PathPattern>
+  /** Exactly this line. Then `Command` is empty. */
+  readonly Line?: CommandLine
+  readonly Host?: ReadonlyArray<HostPattern.HostPattern>
+  readonly Path?: ReadonlyArray<PathPattern.PathPattern>
   /** Names, with `*`. */
   readonly Secret?: ReadonlyArray<string>
 }
@@ -75,6 +79,14 @@ export const parseEach = <A>(parts: ReadonlyArray<string>, parse: (text: string)
 export const parseName = (text: string): Result.Result<string, string> =>
   secretName.test(text) ? Result.succeed(text) : Result.fail("must be a name of letters, digits, _, . and -, or *")
 
+/** A whole domain such as `*.com` is more than a person means. */
+export const parseHost = (text: string): Result.Result<HostPattern.HostPattern, string> =>
+  Result.filterOrFail(
+    HostPattern.parse(text),
+    ({ host }) => !/^\.[^.]+$/.test(host),
+    () => "must have at least two names after *."
+  )
+
 export interface RuleContext {
   /** The person's home folder, for paths that begin with `~/`. */
   readonly home?: string | undefined
@@ -86,14 +98,19 @@ const parseScopes = (
   text: string,
   { home }: RuleContext
 ): Result.Result<Scopes, string> => {
-  if (kind === "Command") return Result.map(parsePatterns(text), (Command) => ({ Command }))
+  if (kind === "Command") {
+    const Line = parseLine(text)
+    return Line === undefined
+      ? Result.map(parsePatterns(text), (Command) => ({ Command }))
+      : Result.succeed({ Command: [], Line })
+  }
   const parts = splitList(text)
   if (parts === undefined) return Result.fail("must be a list with commas between; quote a part that has a comma")
   switch (kind) {
     case "Path":
-      return Result.map(parseEach(parts, (part) => parsePathPattern(part, home)), (Path) => ({ Path }))
+      return Result.map(parseEach(parts, (part) => PathPattern.parse(part, home)), (Path) => ({ Path }))
     case "Host":
-      return Result.map(parseEach(parts, parseHostPattern), (Host) => ({ Host }))
+      return Result.map(parseEach(parts, parseHost), (Host) => ({ Host }))
     case "Secret":
       return Result.map(parseEach(parts, parseName), (Secret) => ({ Secret }))
   }

@@ -1,6 +1,5 @@
 // Rules of one file that never decide, since a stricter rule of the same file is about all that they are about.
-import type { PathPattern } from "./pathPattern.ts"
-import { literalPrefix, matchesSegments } from "./pathPattern.ts"
+import { areSegmentsWithin, type PathPattern } from "../../capability/scopes/PathPattern.ts"
 import { type Rule } from "./Rule.ts"
 import type { LinedRule } from "./ruleFile.ts"
 import { speaksAbout } from "./ruleSubject.ts"
@@ -13,18 +12,12 @@ export interface Shadowed {
 
 const strictness = { allow: 0, ask: 1, deny: 2 } as const
 
-/** Whether it is known that every path of `inner` is one of `outer`. */
-const isWithin = (inner: PathPattern, outer: PathPattern, restricts: boolean): boolean => {
-  if (inner.absolute !== outer.absolute) return false
-  const around = restricts ? outer.reach : outer.folded
-  const prefix = literalPrefix(outer)
-  if (around.at(-1) === "**" && prefix.length === around.length - 1) {
-    return prefix.every((name, index) => inner.folded[index] === name)
-  }
-  return literalPrefix(inner).length === inner.folded.length
-    ? matchesSegments(around, inner.folded)
-    : inner.folded.join("/") === outer.folded.join("/")
-}
+/** Whether it is known that every path that `rule` is about by `inner` is one that `by` is about by `outer`. */
+const isWithin = (rule: Rule, inner: PathPattern, by: Rule, outer: PathPattern): boolean =>
+  inner.absolute === outer.absolute &&
+  (by.outcome === "allow"
+    ? areSegmentsWithin(inner.segments, outer.segments)
+    : areSegmentsWithin(rule.outcome === "allow" ? inner.folded : inner.reach, outer.reach))
 
 const conditions = ({ action, caller, digest, parameters, signer, tier, when }: Rule): string =>
   JSON.stringify([action, caller, digest, parameters, signer, tier, when])
@@ -53,7 +46,7 @@ export const covers = (by: Rule, rule: Rule): boolean => {
   if (by.scopes === undefined) return true
   const [inner, outer] = [rule.scopes?.Path, by.scopes.Path]
   return inner !== undefined && outer !== undefined
-    ? inner.every((one) => outer.some((other) => isWithin(one, other, by.outcome !== "allow")))
+    ? inner.every((one) => outer.some((other) => isWithin(rule, one, by, other)))
     : by.subject === rule.subject
 }
 

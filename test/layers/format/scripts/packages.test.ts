@@ -1,7 +1,7 @@
 // A Node tool finds the packages that it declares, and no others; a file is a module or CommonJS, never both.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { ToolFailed } from "../../../../src/services/primitive/Primitive.ts"
+import { ToolFailed } from "../../../../src/services/primitive/PrimitiveErrors.ts"
 import { ToolProxy } from "../../../../src/services/proxy/ToolProxy.ts"
 import { accept, kernelOf, realProject } from "../../../support/realProject.ts"
 import { caller } from "../../proxy/calls.ts"
