@@ -9,7 +9,7 @@ import type { ItemLocation, Tool } from "../services/item/Item.ts"
 import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { findListed } from "../services/permission/profile/callerProfile.ts"
-import { exposedBy, type ExposedRef, type Profile } from "../services/permission/profile/Profile.ts"
+import { exposedBy, type ExposedRef, exposedUnaccepted, type Profile } from "../services/permission/profile/Profile.ts"
 import { checkReadiness } from "./itemState.ts"
 
 export interface ExposedTool {
@@ -129,7 +129,9 @@ export const exposedTools = Effect.fn("exposedTools")(function*(
   caller: Caller,
   reserved: ReadonlyArray<string>
 ) {
-  const out: Array<LeftOutTool> = []
+  const out: Array<LeftOutTool> = exposedUnaccepted(profile).map(({ file, id }) =>
+    leftOut(id, { message: `${file} is not accepted yet as it is`, remediation: "kiwi trust project" })
+  )
   const found = new Map<string, Omit<ExposedTool, "name">>()
   for (const ref of exposedBy(profile)) {
     const one = yield* describe(ref, caller).pipe(Effect.catch((error) => Effect.succeed(leftOut(ref.id, error))))

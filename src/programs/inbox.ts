@@ -232,6 +232,18 @@ export interface RequestStatus extends InboxRequest {
   readonly digest?: string
 }
 
+/** Says of a question, whose id looks like a request's, how it is answered. */
+export const withQuestions = <A, E, R>(found: Effect.Effect<A, E | ApprovalNotFound, R>) =>
+  Effect.catchIf(
+    found,
+    (error) => error instanceof ApprovalNotFound,
+    Effect.fnUntraced(function*(error) {
+      const { waiting } = yield* Interventions
+      const isQuestion = (yield* waiting).some(({ id }) => id === error.id)
+      return yield* isQuestion ? new ApprovalNotFound({ id: error.id, isQuestion }) : error
+    })
+  )
+
 /** One request, or those of a session, newest first. */
 export const requestStatus = Effect.fnUntraced(function*(id: string) {
   const store = yield* ApprovalStore

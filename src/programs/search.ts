@@ -68,7 +68,10 @@ const describe = Effect.fnUntraced(
   }
 )
 
-/** Best first; of equal matches, items with a trusted signature first. Empty if nothing matches. */
+/**
+ * Best first; of equal matches, items with a trusted signature first, and last what no caller can run. Empty if nothing
+ * matches.
+ */
 export const search = Effect.fn("search")((query: SearchQuery, caller: Caller) => {
   const { query: words, ...filters } = query
   return governRead(
@@ -104,8 +107,8 @@ const find = Effect.fnUntraced(function*(query: SearchQuery, caller: Caller) {
   const store = yield* ItemStore
   const limit = Math.min(mostShown, query.limit ?? 10)
   const found = caller.profile === undefined
-    ? yield* index.search({ ...query, limit })
-    : yield* listedHits(yield* index.search({ ...query, limit: mostHits }), caller, limit)
+    ? foundationsLast(yield* index.search({ ...query, limit: limit + mostFoundations })).slice(0, limit)
+    : yield* listedHits(foundationsLast(yield* index.search({ ...query, limit: mostHits })), caller, limit)
   const hits = yield* Effect.forEach(found, (hit: IndexHit) =>
     Effect.gen(function*() {
       const { hides, location } = yield* store.find(queryFor(hit))
@@ -126,8 +129,21 @@ const find = Effect.fnUntraced(function*(query: SearchQuery, caller: Caller) {
     ))
   return hits
     .filter((h) => h !== undefined)
-    .toSorted((a, b) => b.score - a.score || unverifiedLast(a.hit) - unverifiedLast(b.hit))
+    .toSorted((a, b) =>
+      Number(isFoundation(a.hit)) - Number(isFoundation(b.hit)) || b.score - a.score ||
+      unverifiedLast(a.hit) - unverifiedLast(b.hit)
+    )
     .map((h): SearchHit => h.hit)
 })
+
+/** What tools are built on, and nobody calls: a search for a tool shows it behind all that can be called. */
+const isFoundation = ({ category, tier, type }: Pick<IndexHit, "category" | "tier" | "type">): boolean =>
+  tier === "system" && type === "tool" && /^(?:capabilities|primitives|runtimes)(?:\/|$)/.test(category)
+
+/** There are fewer of them. */
+const mostFoundations = 32
+
+const foundationsLast = (hits: ReadonlyArray<IndexHit>): ReadonlyArray<IndexHit> =>
+  hits.toSorted((a, b) => Number(isFoundation(a)) - Number(isFoundation(b)))
 
 const unverifiedLast = (hit: SearchHit): number => hit.version === undefined ? 1 : 0

@@ -36,7 +36,7 @@ describe("kiwi permissions", () => {
       yield* run(place, ["deny", "deploy", "--caller", "ci", "--reason", "only by hand"])
       assert.strictEqual(
         text(place),
-        `# What agents may do: docs/permissions.md. In each file deny beats ask, and ask beats allow.
+        `# What agents may do: kiwi permissions --help. In each file deny beats ask, and ask beats allow.
 rules:
   - allow: shell.run(npm test)
   # by hand
@@ -55,6 +55,11 @@ rules:
       yield* run(place, ["remove", "user:3"])
       assert.notInclude(text(place), "npm test")
       assert.include(text(place), "infra")
+      put(place, "rules:\n  - allow: shell.run(npm test)\n")
+      yield* run(place, ["remove", "user:2"])
+      yield* run(place, ["allow", "shell.run(npm test)"])
+      yield* run(place, ["deny", "deploy"])
+      assert.strictEqual(text(place), "rules:\n  - allow: shell.run(npm test)\n  - deny: deploy\n")
     }).pipe(Effect.scoped))
 
   it.live("shows the change first, and changes nothing without a yes", () =>

@@ -6,6 +6,7 @@ import {
   answersOf,
   claim,
   dismiss,
+  endSession,
   grants,
   offersOf,
   refuseAll,
@@ -84,7 +85,8 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
 
   const life = Effect.map(settings.current, ({ approvalsTimeout }) => Duration.toMillis(approvalsTimeout))
 
-  const hasEnded = ({ pid }: Approval): boolean => pid !== undefined && processes?.runs(pid) === false
+  const hasEnded = ({ ended, pid }: Approval): boolean =>
+    ended === true || (pid !== undefined && processes?.runs(pid) === false)
 
   const possibleFor = (approval: Approval): ReadonlyArray<ApprovalAnswer> =>
     approval.state === "pending" ? answersOf(approval, hasEnded(approval)) : []
@@ -260,6 +262,8 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         return [waiting.length, refuseAll(current, ids, byOf(act), now, lasts)] as const
       }))
     }),
+    endSession: (session) =>
+      change((approvals) => Effect.succeed([undefined, endSession(approvals, session)] as const)),
     dismiss: (id) => change((approvals) => Effect.succeed([undefined, dismiss(approvals, id)] as const))
   })
 })

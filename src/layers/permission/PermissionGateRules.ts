@@ -1,9 +1,9 @@
 // Decides by the rules of user and project, and by what Kiwi ships where neither has one. Every access of an action is
 // decided by itself, and the strictest outcome holds for all. A remembered answer settles what would be asked, and never
 // what is denied.
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Result } from "effect"
 import type { Caller } from "../../services/call/Caller.ts"
-import type { Access } from "../../services/capability/Access.ts"
+import type { Access, ToolAccess } from "../../services/capability/Access.ts"
 import { showAccess } from "../../services/capability/Access.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import type { Action } from "../../services/permission/Action.ts"
@@ -17,8 +17,8 @@ import { profileOf } from "../../services/permission/profile/callerProfile.ts"
 import { profileRule } from "../../services/permission/profile/Profile.ts"
 import { Profiles } from "../../services/permission/profile/Profiles.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
-import type { RuleQuery } from "../../services/permission/rule/matchRule.ts"
-import { type Rule, showRule } from "../../services/permission/rule/Rule.ts"
+import { matchRule, type RuleQuery } from "../../services/permission/rule/matchRule.ts"
+import { parseRuleLine, type Rule, showRule } from "../../services/permission/rule/Rule.ts"
 import type { FoundRule, PlacedRule } from "../../services/permission/rule/RuleIndex.ts"
 import { ChildProcesses } from "../../services/process/ChildProcesses.ts"
 import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
@@ -72,8 +72,18 @@ const novel = ({ when }: Rule): string =>
     ? ", and nobody has agreed to it as it is now; it is asked again if it changes"
     : ", and nobody has agreed yet that this caller runs it here"
 
+/**
+ * The tool itself, if a rule that names it covers this one: not a tool of another signer. Nothing is offered for a rule
+ * that asks about some calls alone, or about what is new.
+ */
+const toolOffer = ({ parameters, when }: Rule, access: ToolAccess, query: RuleQuery): string | undefined => {
+  if (parameters !== undefined || when !== undefined) return undefined
+  const allowing = Result.getOrUndefined(parseRuleLine(`allow: ${access.id}`))
+  return allowing !== undefined && matchRule(allowing, query, access) === "yes" ? access.id : undefined
+}
+
 /** What a rule says about an access. */
-const verdictOf = (found: FoundRule, access: Access, confined = false): Verdict => {
+const verdictOf = (found: FoundRule, access: Access, query: RuleQuery, confined = false): Verdict => {
   const { rule } = found
   const name = nameOf(found)
   const why = rule.reason === undefined ? "" : `: ${safeLine(rule.reason, 300)}`
@@ -86,7 +96,7 @@ const verdictOf = (found: FoundRule, access: Access, confined = false): Verdict 
         hint: `It is in ${name}. Do not try another way; a person may change it: kiwi permissions list`
       }
     case 2: {
-      const offer = offerFor(access, confined)
+      const offer = access._tag === "Tool" ? toolOffer(rule, access, query) : offerFor(access, confined)
       const isUnclear = found.match === "perhaps"
       const about = !isUnclear
         ? "is about it"
@@ -111,11 +121,12 @@ const questionOf = (
   found: ReadonlyArray<FoundRule>,
   own: Verdict | undefined,
   access: Access,
+  query: RuleQuery,
   confined: boolean
 ): Verdict => {
   const asking = found.filter((one) => strictness(one) === 2)
   const all = asking.toSorted((a, b) => a.file === b.file ? a.line - b.line : 0)
-    .map((one) => verdictOf(one, access, confined))
+    .map((one) => verdictOf(one, access, query, confined))
     .filter((verdict) => verdict._tag === "Ask")
   const asks = own?._tag === "Ask" ? [own] : []
   const [first = asks[0]] = all
@@ -200,8 +211,8 @@ const makeJudge = Effect.gen(function*() {
       if (best === undefined) return own ?? shippedDefault(action, access, around)
       if (own?._tag === "Deny" && strictness(best) < 3) return own
       return strictness(best) === 2
-        ? questionOf(found, own, access, around.sandboxed)
-        : verdictOf(best, access, around.sandboxed)
+        ? questionOf(found, own, access, query, around.sandboxed)
+        : verdictOf(best, access, query, around.sandboxed)
     }
     return all.some(({ rule }) => rule.parameters !== undefined)
       ? Effect.map(Effect.filter(all, (one) => fits(one, access)), decideOn)

@@ -3,7 +3,9 @@
 import { Cause, Context, Duration, Effect, Schema, Scope } from "effect"
 import * as McpSchema from "effect/ai/McpSchema"
 import * as HttpServerRequest from "effect/http/HttpServerRequest"
+import type { ProjectKey } from "../../layers/Projects.ts"
 import { Projects } from "../../layers/Projects.ts"
+import { ApprovalStore } from "../../services/approval/ApprovalStore.ts"
 import type { Caller } from "../../services/call/Caller.ts"
 import { newCallId } from "../../services/call/callId.ts"
 import type { CallWarning } from "../../services/call/CallWarning.ts"
@@ -165,8 +167,8 @@ export const make = Effect.fnUntraced(function*(
 
   /** Runs a call in its project, again after a person's answer. */
   const runApproved = Effect.fnUntraced(function*(request: CallRequest, run: Run, setLimit: SetLimit) {
-    const { args, caller, handle, state, tool } = request
-    state.shorten = yield* shortenNames(tool === "execute")
+    const { args, caller, handle, state } = request
+    state.shorten = yield* shortenNames
     const { approvalsWait, callsAnswer } = yield* (yield* Settings).current
     yield* setLimit(callsAnswer)
     // Repeated after an answer, as a call of its own unless its client follows it by its id.
@@ -184,6 +186,12 @@ export const make = Effect.fnUntraced(function*(
     return yield* withApproval(attempt, caller, Duration.toMillis(approvalsWait))
   })
 
+  /** Nobody is offered a rule for a session that has ended. */
+  const endRequests = (key: ProjectKey, session: string) =>
+    projects.use(key)(Effect.flatMap(ApprovalStore, (store) => store.endSession(session))).pipe(
+      Effect.catch((error) => Effect.logWarning(`A question may still offer a rule for it: ${error.message}`))
+    )
+
   const answerTo = Effect.fnUntraced(function*(request: CallRequest, gate: HumanGate["Service"], setLimit: SetLimit) {
     const { args, caller, handle, state, tool } = request
     const { callId, warnings } = state
@@ -191,6 +199,7 @@ export const make = Effect.fnUntraced(function*(
     state.projectPath = path
     const key = yield* project.resolve(path)
     if (key === project.own) state.projectPath = undefined
+    long.atEnd(caller.session, key, endRequests(key, caller.session))
     const audience: RunInProject.Audience = {
       gate: key === project.own ? gate : aboutProject(gate, key),
       warn: (warning) => Effect.sync(() => warnings.push(warning))

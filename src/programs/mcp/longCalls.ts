@@ -3,6 +3,7 @@
 import { Deferred, type Duration, Effect, Exit, Fiber, Option } from "effect"
 import type { Schema, Scope } from "effect"
 import { sha256 } from "../../layers/identity/sha256.ts"
+import type { ProjectKey } from "../../layers/Projects.ts"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import type { Caller } from "../../services/call/Caller.ts"
 import type { CallEvent } from "../../services/call/CallEvents.ts"
@@ -41,6 +42,7 @@ export interface LongCall<A, R> {
 export const make = () => {
   /** By session: every call that runs, whether it was answered as running or not. */
   const sessions = new Map<string, Set<Fiber.Fiber<unknown>>>()
+  const ends = new Map<string, Map<ProjectKey, Effect.Effect<void>>>()
   /** Those that were answered as running, while they run, and their answers until these are read. */
   const running = new Map<string, RunningCall>()
   const answers = new BoundedMap<string, RunningCall>(mostAnswers)
@@ -116,9 +118,19 @@ export const make = () => {
       return { running: { call_id: callId, output: output.said() } }
     }))
 
-  /** Stops the calls of a session that ended. */
-  const end = (session: string) => Effect.suspend(() => Fiber.interruptAll([...sessions.get(session) ?? []]))
+  /** What is done in a project when the session ends, once. */
+  const atEnd = (session: string, project: ProjectKey, effect: Effect.Effect<void>): void => {
+    ends.set(session, (ends.get(session) ?? new Map()).set(project, effect))
+  }
 
-  return { follow, end }
+  /** Stops the calls of a session that ended. */
+  const end = Effect.fnUntraced(function*(session: string) {
+    yield* Fiber.interruptAll([...sessions.get(session) ?? []])
+    const effects = [...ends.get(session)?.values() ?? []]
+    ends.delete(session)
+    for (const effect of effects) yield* effect
+  })
+
+  return { follow, atEnd, end }
 }
 export type LongCalls = ReturnType<typeof make>

@@ -51,6 +51,8 @@ export const Approval = Schema.Struct({
   caller: Caller,
   /** The process that filed it, as long as the caller's session is one of that process. */
   pid: Schema.optionalKey(Schema.Int),
+  /** The session that asked has ended, while its process runs on. */
+  ended: Schema.optionalKey(Schema.Literal(true)),
   /** "run tool deploy" */
   what: Schema.String,
   /** Absent if another action than running a tool is asked about. */
@@ -169,8 +171,9 @@ export const claim = (
   if (pending !== undefined && covers(pending, request.asks)) {
     if (isOwn(pending) && !hasEnded(pending)) return [{ _tag: "Pending", approval: pending }, approvals]
     const { brief, call, caller, details, pid } = request
+    const { ended: _, ...rest } = pending
     const shown = brief === undefined ? { details } : { details, brief }
-    const adopted: Approval = { ...pending, call, caller, ...shown, ...(pid === undefined ? {} : { pid }) }
+    const adopted: Approval = { ...rest, call, caller, ...shown, ...(pid === undefined ? {} : { pid }) }
     return [{ _tag: "Pending", approval: adopted }, replace(pending, adopted)]
   }
   const rejected = mine.findLast((one) => one.state === "rejected" && isInTime(one, now))
@@ -187,6 +190,14 @@ export const claim = (
   if (waiting >= waitingAtMost) return [{ _tag: "Full", waiting }, approvals]
   const filed: Approval = { ...request, at: now, until: now + life, state: "pending" }
   return [{ _tag: "Pending", approval: filed }, [...rest, filed]]
+}
+
+/** A session of a server has ended, and the server goes on. The same list if nothing of it is open. */
+export const endSession = (approvals: Approvals, session: string): Approvals => {
+  const isOf = (one: Approval): boolean => isOpen(one) && one.caller.session === session
+  return approvals.some(isOf)
+    ? approvals.map((one): Approval => isOf(one) ? { ...one, ended: true } : one)
+    : approvals
 }
 
 /** A person closed the question without an answer. The caller's oldest dismissed request goes if there are too many. */

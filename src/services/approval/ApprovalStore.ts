@@ -95,6 +95,8 @@ export class ApprovalStore extends Context.Service<ApprovalStore, {
     act: HumanAct,
     session?: string
   ) => Effect.Effect<number, ApprovalNotFound | ApprovalsUnavailable | HumanRequired>
+  /** A session has ended: nobody is offered a rule for it any more, and another may take its requests over. */
+  readonly endSession: (session: string) => Effect.Effect<void, ApprovalsUnavailable>
   /** A person closed the question about a request, and gave no answer. */
   readonly dismiss: (id: string) => Effect.Effect<void, ApprovalsUnavailable>
 }>()("kiwi/services/approval/ApprovalStore") {}

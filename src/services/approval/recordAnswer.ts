@@ -11,10 +11,7 @@ import { offersOf } from "./Approval.ts"
 /** The project's root is not known here: an absolute rule settles no request for a path in the project. */
 const unknownRoot = "\0"
 
-/**
- * `line`: the rule that was offered or that denies. It decides where no rule can name what was asked, and for a command,
- * whose whole line it may name.
- */
+/** `line`: the rule that was offered or that denies. It decides where no rule can name what was asked. */
 const matches = (
   rules: ReadonlyArray<Rule>,
   lines: ReadonlySet<string>,
@@ -22,7 +19,9 @@ const matches = (
   { touches }: AskedAccess,
   line = ""
 ) => {
-  if (touches === undefined || (touches._tag === "Command" && lines.has(line))) return lines.has(line)
+  // What is offered of a command may be the whole line that it is in.
+  if ((touches === undefined || touches._tag === "Command") && lines.has(line)) return true
+  if (touches === undefined) return false
   const query = {
     client: caller.client,
     action: "run",

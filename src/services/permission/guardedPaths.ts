@@ -28,6 +28,9 @@ const secretFiles = [
   ".htpasswd",
   ".dockercfg"
 ]
+/** They say which variables there are, and are written to be shared. */
+const sharedFile = /^\.env(?:\.[a-z0-9_-]+)*\.(?:example|sample|template)$/
+
 const secretFolders = new Set([".ssh", ".gnupg", ".aws"])
 
 /** The files that may contain secrets, as globs of git in any case. */
@@ -41,7 +44,8 @@ export const guardedGlobs: ReadonlyArray<string> = [
 export const guardedRead = (path: string): string | undefined => {
   const names = foldedNames(path)
   const last = names.at(-1) ?? ""
-  if (secretFiles.some((pattern) => matchesName(pattern, last)) || names.some((name) => secretFolders.has(name))) {
+  const isSecret = !sharedFile.test(last) && secretFiles.some((pattern) => matchesName(pattern, last))
+  if (isSecret || names.some((name) => secretFolders.has(name))) {
     return "it may contain secrets"
   }
   const git = names.findIndex((name) => name === ".git" || name === "git~1")

@@ -9,7 +9,7 @@ import { ApprovalStore } from "../../../src/services/approval/ApprovalStore.ts"
 import { showAccess } from "../../../src/services/capability/Access.ts"
 import type { Ask } from "../../../src/services/permission/PermissionGate.ts"
 import { RememberedRules } from "../../../src/services/permission/RememberedRules.ts"
-import type { HumanAct } from "../../../src/services/trust/HumanAct.ts"
+import type { HumanAct, HumanRequest } from "../../../src/services/trust/HumanAct.ts"
 import { agent, agreeTo, request, start, writes } from "./approvalRequest.ts"
 
 type Store = ApprovalStore["Service"]
@@ -68,6 +68,43 @@ export const contract = (
         assert.strictEqual(yield* tagOf(store.require(ask(120))), "ApprovalsFull")
         yield* answerIt(store, yield* file(store, ask(29)), "once")
         assert.strictEqual(yield* tagOf(store.require(ask(29))), "Approved")
+      }))
+
+    test("a session that has ended is offered no rule for it, and another takes its request over", (store) =>
+      Effect.gen(function*() {
+        const of = (session: string, at = 1) =>
+          request({ digest: String(at).padStart(64, "0"), caller: { ...agent, session } })
+        const id = yield* file(store, of("s1"))
+        const shown = yield* store.propose(id)
+        const offers = (question: HumanRequest) => question.choices?.some(({ value }) => value === "session")
+        assert.isTrue(offers(shown.question))
+        const other = yield* file(store, of("s2", 2))
+        yield* store.endSession("s1")
+        yield* store.endSession("unknown")
+        const { question } = yield* store.propose(id)
+        assert.deepStrictEqual(question.choices?.map(({ value }) => value), ["once", "always", "no", "never"])
+        const refused = yield* Effect.flip(store.propose(id, { answers: ["session"] }))
+        assert.include(refused.message, "the session that asked has ended")
+        // A person who still has the question from before on the screen makes no rule for it.
+        const late = yield* Effect.flip(store.answer(id, agreeTo(shown.question, "session")))
+        assert.strictEqual(late._tag, "HumanRequired")
+        assert.isEmpty(yield* (yield* RememberedRules).current)
+        assert.isTrue(offers((yield* store.propose(other)).question))
+        assert.strictEqual(yield* file(store, of("s3")), id)
+        assert.isTrue(offers((yield* store.propose(id)).question))
+        yield* answerIt(store, id, "session")
+        assert.deepStrictEqual((yield* (yield* RememberedRules).current).map(({ session }) => session), ["s3"])
+        assert.strictEqual(yield* tagOf(store.require(of("s3"))), "Approved")
+      }))
+
+    test("an answer for a session that has ended since lets the call run once in another", (store) =>
+      Effect.gen(function*() {
+        const of = (session: string) => request({ caller: { ...agent, session } })
+        yield* answerIt(store, yield* file(store, of("s1")), "session")
+        assert.strictEqual(yield* tagOf(store.require(of("s2"))), "ApprovalPending")
+        yield* store.endSession("s1")
+        assert.strictEqual(yield* tagOf(store.require(of("s3"))), "Approved")
+        assert.strictEqual(yield* tagOf(store.require(of("s3"))), "ApprovalPending")
       }))
 
     test("one act refuses all that waits, or all of a session, and nothing that came after it was shown", (store) =>

@@ -407,6 +407,20 @@ describe("what a command opens by its arguments", () => {
     }))
 })
 
+it.live("git's lines are known where a file is tracked that only says which variables there are", () =>
+  Effect.gen(function*() {
+    const world = yield* prepare
+    for (const name of [".env.example", "deep/.env.sample", ".env.local.template"]) world.write(name, "TOKEN=\n")
+    git(world.project, "add", "-f", ".env.example", "deep", ".env.local.template")
+    yield* Effect.gen(function*() {
+      assert.strictEqual(shown(yield* opened("git diff")), "fs.read(.)/**")
+      assert.strictEqual(shown(yield* opened("cat .env.example")), "fs.read(.env.example)")
+      for (const line of ["cat .env", "cat .env.example.local", "cat .env.exampl", "cat .env.production"]) {
+        assert.isUndefined(shown(yield* opened(line)), line)
+      }
+    }).pipe(Effect.provide(kernelOf(world)))
+  }))
+
 it.live("git's lines are not known where a file is tracked that needs a rule", () =>
   Effect.gen(function*() {
     const world = yield* prepare

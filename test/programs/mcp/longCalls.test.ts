@@ -84,6 +84,18 @@ describe("a call that takes long", () => {
       assert.strictEqual(project.interrupted, 0)
     }))
 
+  it.effect("leaves to its session's end what is done in each project, once", () =>
+    Effect.gen(function*() {
+      const done: Array<string> = []
+      const calls = LongCalls.make()
+      const note = (text: string) => Effect.sync(() => void done.push(text))
+      for (const project of ["/a", "/b", "/a"]) calls.atEnd("s1", project, note(project))
+      calls.atEnd("s2", "/a", note("other"))
+      yield* calls.end("s1")
+      yield* calls.end("s1")
+      assert.deepStrictEqual(done, ["/a", "/b"])
+    }))
+
   it.effect("that is done in time is answered as ever", () =>
     Effect.gen(function*() {
       const { execute } = yield* connect

@@ -8,7 +8,7 @@ import type { Approval, ApprovalAnswer } from "../../../services/approval/Approv
 import { ApprovalStore } from "../../../services/approval/ApprovalStore.ts"
 import { safeLine } from "../../../services/error/safeText.ts"
 import { answerApproval, approving, refuseApprovals } from "../../approvals.ts"
-import { shown } from "../../inbox.ts"
+import { shown, withQuestions } from "../../inbox.ts"
 import { withNext } from "../help.ts"
 import { withGate, yesFlag } from "../HumanGateTerminal.ts"
 import { Output } from "../Output.ts"
@@ -59,7 +59,7 @@ export const approveCommand = Command.make("approve", {
         const { approval: found, question } = yield* Effect.flatMap(ApprovalStore, (store) => store.propose(input.id))
         const answers = approving.filter((answer) => question.choices?.some(({ value }) => value === answer) === true)
         return yield* answerApproval(found.id, by, { answers, rules })
-      })
+      }).pipe(withQuestions)
     ).pipe(withGate(input.yes))
     yield* answered(approval)
   })).pipe(
@@ -99,7 +99,7 @@ export const rejectCommand = Command.make("reject", {
       return yield* output.answer({ rejected }, (paint) => `${paint.red("rejected")} ${plural(rejected, "request")}`)
     }
     const answers: ReadonlyArray<ApprovalAnswer> = [input.never ? "never" : "no"]
-    const approval = yield* inProject(() => answerApproval(id, by, { answers })).pipe(withGate(true))
+    const approval = yield* inProject(() => withQuestions(answerApproval(id, by, { answers }))).pipe(withGate(true))
     yield* answered(approval)
   })).pipe(
     Command.validate(({ all, id, never }) =>

@@ -54,7 +54,7 @@ const showRefused = ({ allow, at, code, denied_by, message, rule }: Refused): Sh
       ? ["", `This rule would allow it: ${allow}`]
       : denied_by !== undefined
       ? ["", `The rule ${denied_by} denies it. Without that rule it would not be refused`]
-      : ["", "No rule alone would allow it"])
+      : ["", "No rule alone would allow it: what it says above has to change first"])
   ], allow !== undefined ? [["r", "make the rule"]] : denied_by === undefined ? [] : [["r", "remove the rule"]])
 
 const sentence = (error: KiwiError): string => {

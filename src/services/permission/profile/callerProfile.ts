@@ -9,7 +9,7 @@ import { qualifiedId } from "../../item/ItemPath.ts"
 import type { FoundItem, ItemQuery } from "../../item/ItemStore.ts"
 import { ItemStore } from "../../item/ItemStore.ts"
 import { PermissionDenied } from "../PermissionGate.ts"
-import { isListed, type Profile, profileRule } from "./Profile.ts"
+import { isListed, listsEverything, type Profile, profileRule } from "./Profile.ts"
 import { Profiles } from "./Profiles.ts"
 
 export const notInProfile = (profile: string, id: string) =>
@@ -50,7 +50,6 @@ const among = Effect.fnUntraced(function*(store: ItemStore["Service"], profile: 
   const refused = notInProfile(profile.name, query.id)
   const found = yield* store.find(query).pipe(
     Effect.catchTags({
-      ItemNotFound: () => Effect.fail(refused),
       ItemAmbiguous: Effect.fnUntraced(function*() {
         const all = yield* store.list({ type: query.type, tier: query.tier })
         const named = all.filter((one) =>
@@ -64,8 +63,8 @@ const among = Effect.fnUntraced(function*(store: ItemStore["Service"], profile: 
           : yield* new ItemAmbiguous({ id: query.id, candidates: named.map(showLocation) })
       })
     }),
-    // Looking once more can find no more, and what it names may not be in the profile.
-    Effect.catchTag("ItemNotFound", () => Effect.fail(refused))
+    // What it names may not be in the profile. Of one that has every item, nothing is concealed.
+    Effect.catchTag("ItemNotFound", (error) => Effect.fail(listsEverything(profile) ? error : refused))
   )
   return listedOf(profile, found, query.tier) ?? (yield* refused)
 })
