@@ -2,7 +2,6 @@
 // decided by itself, and the strictest outcome holds for all. A remembered answer settles what would be asked, and never
 // what is denied; the answer `never` is one more rule that denies.
 import { Clock, Effect, Layer, Result } from "effect"
-import { realpathSync } from "node:fs"
 import type { Caller } from "../../services/call/Caller.ts"
 import type { Access, ToolAccess } from "../../services/capability/Access.ts"
 import { showAccess } from "../../services/capability/Access.ts"
@@ -26,6 +25,7 @@ import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { sha256 } from "../identity/sha256.ts"
+import { realOrPlanned } from "../workspace/home/homeFolders.ts"
 import { makeFollowIndex } from "./followLinks.ts"
 import { requireListed } from "./profile/requireListed.ts"
 import { makeDenials } from "./rememberedDenials.ts"
@@ -164,15 +164,6 @@ const unusableRules = (action: Action, { file, narrows, unusable }: RuleSource) 
     hint: narrows ? "kiwi permissions check" : unusable?.hint ?? "kiwi permissions check"
   })
 
-/** As it is now: the user tier may be a link into a repository of settings. */
-const realPathOf = (folder: string): string => {
-  try {
-    return realpathSync.native(folder)
-  } catch {
-    return folder
-  }
-}
-
 const foundIn = (sources: ReadonlyArray<RuleSource>, query: RuleQuery, access: Access): ReadonlyArray<FoundRule> => {
   let all: ReadonlyArray<FoundRule> = []
   for (const { rules } of sources) {
@@ -191,7 +182,7 @@ const makeJudge = Effect.gen(function*() {
   const around: Surroundings = {
     root: cwd,
     closed: cwd.startsWith(`${home}/`) ? [verified] : [home],
-    unwritable: () => [userSpace, realPathOf(userSpace)],
+    unwritable: () => [userSpace, realOrPlanned(userSpace)],
     sandboxed: levels.has("sandboxed")
   }
 
@@ -258,7 +249,11 @@ const makeJudge = Effect.gen(function*() {
 const withoutRepeated = (asks: ReadonlyArray<Ask>): ReadonlyArray<Ask> =>
   asks.length < 2 ? asks : [
     ...new Map(
-      asks.map((ask) => [JSON.stringify([showAccess(ask.access), ask.rule, ask.reason, ask.offer]), ask])
+      asks.map((ask) => {
+        const { access, askedBy, offer, reason, rule } = ask
+        const below = access._tag === "Path" && access.below
+        return [JSON.stringify([showAccess(access), below, rule, askedBy, reason, offer]), ask]
+      })
     ).values()
   ]
 
