@@ -89,13 +89,17 @@ const asking = <A, E extends { readonly _tag: string }, R>(
       const notices = yield* ApprovalNotices
       yield* notices.announce(error.id, true)
       let unasked: string | undefined
+      let closed = false
       const answered = yield* answerApproval(error.id, caller).pipe(
         Effect.as(true),
         Effect.catchTags({
           // It was answered on another surface, or is asked anew.
           ApprovalClosed: () => Effect.succeed(true),
           ApprovalNotFound: () => Effect.succeed(true),
-          HumanDeclined: () => Effect.as(Effect.flatMap(ApprovalStore, (store) => store.dismiss(error.id)), false),
+          HumanDeclined: () => {
+            closed = true
+            return Effect.as(Effect.flatMap(ApprovalStore, (store) => store.dismiss(error.id)), false)
+          },
           HumanRequired: (required) => {
             if (required.asked === true && !isNested) return Effect.fail(required)
             unasked = required.why
@@ -106,6 +110,12 @@ const asking = <A, E extends { readonly _tag: string }, R>(
           }
         })
       )
-      if (!answered) return yield* unasked === undefined ? error : new ApprovalPending({ ...error, unasked })
+      if (!answered) {
+        return yield* new ApprovalPending({
+          ...error,
+          ...(unasked === undefined ? {} : { unasked }),
+          ...(closed ? { closed } : {})
+        })
+      }
     }
   })

@@ -68,7 +68,7 @@ const requestOf = (
 /** What was decided so far, for the audit. */
 interface Decided {
   rule?: string
-  approval?: Pick<Approved, "id" | "by">
+  approval?: Pick<Approved, "id" | "by" | "answer">
   asked?: ReturnType<typeof auditAsked>
 }
 
@@ -79,7 +79,7 @@ const permit = Effect.fnUntraced(function*(about: Asked, action: Action, decided
   decided.asked = auditAsked(asks, settled)
   if (asks.length === 0) return
   const approved = yield* (yield* ApprovalStore).require(requestOf(about, action, asks))
-  decided.approval = { id: approved.id, by: approved.by }
+  decided.approval = { id: approved.id, by: approved.by, answer: approved.answer }
   decided.rule = approved.rule
 })
 

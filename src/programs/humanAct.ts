@@ -16,7 +16,7 @@ export const asHuman = Effect.fnUntraced(function*<A, E, R>(
   const gate = yield* HumanGate
   const audit = yield* AuditLog
   const record = (
-    { by, seen }: { readonly by: string; readonly seen?: string },
+    { by, choice, seen }: { readonly by: string; readonly choice?: string; readonly seen?: string },
     outcome: "agreed" | "done" | "declined" | "refused" | "failed"
   ) =>
     audit.append({
@@ -24,8 +24,9 @@ export const asHuman = Effect.fnUntraced(function*<A, E, R>(
       act: request.kind,
       by,
       ...(seen === undefined ? {} : { seen }),
+      ...(choice === undefined ? {} : { answer: choice }),
       caller,
-      title: request.title,
+      title: request.choices?.find(({ value }) => value === choice)?.act ?? request.title,
       digest: request.digest,
       outcome
     })

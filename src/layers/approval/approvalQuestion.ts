@@ -25,8 +25,22 @@ const says: Readonly<Record<ApprovalAnswer, string>> = {
   never: "no, and always in this project: "
 }
 
+const acts: Readonly<Record<ApprovalAnswer, string>> = {
+  once: "Allow once",
+  session: "Allow for the session",
+  always: "Allow always",
+  no: "Refuse",
+  never: "Refuse always"
+}
+
 const sentenceOf = (answer: ApprovalAnswer, rules: ReadonlyArray<string>): string =>
   `${says[answer]}${rules.map((rule) => safeLine(rule, 8_192)).join("; ")}`
+
+/** What differs from the other answers comes first, and `allow` and `deny` go without saying. */
+const shortOf = (answer: ApprovalAnswer, rules: ReadonlyArray<string>): string =>
+  rules.length === 0
+    ? answer === "once" ? "once: this call, one time" : `${answer}: ${says[answer]}`
+    : `${answer}: ${rules.map((rule) => safeLine(rule.replace(/^\w+: /, ""), 8_192)).join("; ")}`
 
 /** The end of a question's details: what each answer does. */
 export const answersText = (choices: ReadonlyArray<HumanChoice>): string =>
@@ -37,11 +51,20 @@ export const questionOf = (
   answers: ReadonlyArray<ApprovalAnswer>,
   given: ReadonlyArray<string> | undefined
 ): HumanRequest => {
-  const { asks, brief, details, digest, id, unreadable, what } = approval
-  const choices = answers.map((answer) => ({
-    value: answer,
-    title: `${answer}: ${sentenceOf(answer, rulesOf(approval, answer, given))}`
-  }))
+  const { answered, asks, digest, id, unreadable, what } = approval
+  // Whoever reads it again changes an answer, and knows which.
+  const before = answered === undefined ? "" : `It was refused: "${answered.answer}", ${safeLine(answered.by)}\n\n`
+  const details = `${before}${approval.details}`
+  const brief = approval.brief === undefined ? undefined : `${before}${approval.brief}`
+  const choices = answers.map((answer) => {
+    const rules = rulesOf(approval, answer, given)
+    return {
+      value: answer,
+      title: `${answer}: ${sentenceOf(answer, rules)}`,
+      short: shortOf(answer, rules),
+      act: `${acts[answer]} ${id}: ${what}`
+    }
+  })
   const shown = `${details}${answersText(choices)}`
   const only = answers.length === 1 ? answers[0] : undefined
   const verb = only === "no" || only === "never" ? "Refuse" : "Allow"

@@ -12,6 +12,7 @@ import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Primitives } from "../../services/primitive/Primitive.ts"
 import { blame } from "../call/blame.ts"
 import { type Done, type Facts, type MadeSteps, type Prepared, type SoFar, take } from "../call/Step.ts"
+import { threadOf } from "../capability/callSteps.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { shownName } from "../identity/shownName.ts"
 import { makeMayAlso } from "../permission/mayAlso.ts"
@@ -92,7 +93,7 @@ export const requireApproval = Effect.fnUntraced(function*<R>(last: Effect.Effec
   })
 
   return Effect.fnUntracedEager(function*(facts: Asked) {
-    const { asks, call, chain, env, isolation, parameters, verified } = facts
+    const { asks, call, chain, claims, env, isolation, parameters, verified } = facts
     const { within = [] } = call
     if (asks.length === 0 || call.dryRun) return notAsked
     const { config, plan, secrets } = yield* planOf(facts)
@@ -135,11 +136,17 @@ export const requireApproval = Effect.fnUntraced(function*<R>(last: Effect.Effec
         parameters,
         config,
         isolation,
-        // The same call by a tool is another one.
-        ...(within.length === 0 ? [] : [within.map(({ tool }) => tool)])
+        // The same call by a tool, in a thread or for a directive is another one.
+        ...(within.length === 0 ? [] : [within.map(({ tool }) => tool)]),
+        ...(claims === undefined ? [] : [{
+          directive: claims.act,
+          // A thread that was made for one call has another name when the call is repeated.
+          ...(within.some((one) => claims.sub === threadOf(one.call)) ? {} : { thread: claims.sub })
+        }])
       ]))
     })
     yield* rememberRuns(asks, call.caller, approved)
-    return { rule: approved.rule, approval: { id: approved.id, by: approved.by } }
+    const { answer, by, id, rule } = approved
+    return { rule, approval: { id, by, answer } }
   })
 })

@@ -8,9 +8,9 @@ import {
   dismiss,
   endSession,
   grants,
+  isInTime,
   offersOf,
   refuseAll,
-  rulesAsking,
   settle,
   whyNot
 } from "../../services/approval/Approval.ts"
@@ -32,11 +32,14 @@ import { showAccess } from "../../services/capability/Access.ts"
 import type { Access } from "../../services/capability/Access.ts"
 import { answeredRuleIssue } from "../../services/permission/answeredRule.ts"
 import { ruleFor } from "../../services/permission/offeredRule.ts"
+import { askersOf } from "../../services/permission/PermissionGate.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
 import { requireAct, sawUnreadable } from "../../services/trust/HumanAct.ts"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { questionOf, refusalOf, rulesOf } from "./approvalQuestion.ts"
+import { touchedOf } from "./auditAsked.ts"
 
 export interface ApprovalBackend {
   /**
@@ -63,6 +66,13 @@ const byOf = ({ agent, by, seen }: HumanAct): string =>
 /** A rule is kept in plain text and has to be exact, so none is made of what carries a secret. */
 const isKeepable = (rule: string | undefined): rule is string => rule !== undefined && redactUrls(rule) === rule
 
+const keepableOf = (access: Access) => {
+  const whole = showAccess(access)
+  const shown = redactUrls(whole)
+  const touches = shown === whole ? touchedOf(access) : undefined
+  return { access: shown, ...(touches === undefined ? {} : { touches }) }
+}
+
 /** What `never` denies: exactly what was asked. */
 const denialOf = (access: Access) => {
   const rule = access._tag === "Plain" ? undefined : ruleFor(access)
@@ -72,13 +82,17 @@ const denialOf = (access: Access) => {
 export const make = Effect.fnUntraced(function*({ change, processes, read }: ApprovalBackend) {
   const settings = yield* Settings
   const remembered = yield* RememberedRules
+  const { userHome } = yield* KiwiHome
 
   const life = Effect.map(settings.current, ({ approvalsTimeout }) => Duration.toMillis(approvalsTimeout))
 
   const hasEnded = ({ ended, pid }: Approval): boolean =>
     ended === true || (pid !== undefined && processes?.runs(pid) === false)
 
-  const find = Effect.fnUntraced(function*(approvals: Approvals, id: string) {
+  const possibleFor = (approval: Approval): ReadonlyArray<ApprovalAnswer> =>
+    approval.state === "pending" ? answersOf(approval, hasEnded(approval)) : []
+
+  const find = Effect.fnUntraced(function*(approvals: Approvals, id: string, now: number, again = false) {
     const named = approvals.find((one) => one.id === id)
     const waiting = approvals.filter(({ caller, state }) => state === "pending" && caller.session === id)
     const found = named ?? (waiting.length === 1 ? waiting[0] : undefined)
@@ -88,7 +102,8 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         ...(waiting.length === 0 ? {} : { several: waiting.map((one) => one.id) })
       })
     }
-    if (found.state !== "pending") {
+    const isRefused = again && found.state === "rejected" && isInTime(found, now)
+    if (found.state !== "pending" && !isRefused) {
       return yield* new ApprovalClosed({ id: found.id, what: found.what, state: found.state })
     }
     return found
@@ -123,8 +138,20 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
     }
   })
 
+  /** The rule that the answer `never` made decides before any answer. */
+  const requireTakenBack = Effect.fnUntraced(function*({ answered, id }: Approval) {
+    if (answered?.answer !== "never" || !(yield* remembered.current).some((rule) => rule.id === id)) return
+    return yield* new AnswerRefused({
+      id,
+      issue: `the answer "never" made a rule that refuses it`,
+      hint: `Take it back first: kiwi permissions remove ${id}`
+    })
+  })
+
   const ask = Effect.fnUntraced(function*(approval: Approval, { answers, rules }: AnswerOptions) {
-    const possible = answersOf(approval, hasEnded(approval))
+    const isRefused = approval.state === "rejected"
+    if (isRefused) yield* requireTakenBack(approval)
+    const possible = isRefused ? answersOf(approval, hasEnded(approval)).filter(grants) : possibleFor(approval)
     const offered = answers ?? possible
     const other = offered.find((answer) => !possible.includes(answer))
     if (other !== undefined || offered.length === 0) {
@@ -157,10 +184,10 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         ...(processes === undefined ? {} : { pid: processes.own }),
         what,
         ...(tool === undefined ? {} : { tool }),
-        asks: asks.map(({ access, also, offer, reason, rule }) => ({
-          access: redactUrls(showAccess(access)),
+        asks: asks.map(({ access, askedBy, offer, reason, rule }) => ({
+          ...keepableOf(access),
           rule,
-          ...(also === undefined ? {} : { also }),
+          ...(askedBy === undefined ? {} : { askedBy }),
           reason,
           ...(isKeepable(offer) ? { offer } : {}),
           ...denialOf(access)
@@ -176,28 +203,31 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
       )
       const rule = asks[0]?.rule ?? ""
       if (claimed._tag === "Full") return yield* new ApprovalsFull({ what, rule })
-      const { answered, id, until } = claimed.approval
+      const { id, until } = claimed.approval
       switch (claimed._tag) {
-        case "Approved":
-          return { id, by: answered?.by ?? "", rule: `approved ${answered?.answer ?? ""}` }
+        case "Approved": {
+          const { answer, by } = claimed.approval.answered
+          return { id, by, answer, rule: `approved ${answer}` }
+        }
         case "Pending":
           return yield* new ApprovalPending({ id, what, rule, until: new Date(until).toISOString() })
         case "Rejected":
-          return yield* new ApprovalRejected({ id, what, rule })
+          return yield* new ApprovalRejected({ id, what, rule, answer: claimed.approval.answered.answer })
         case "Expired":
           return yield* new ApprovalExpired({ id, what, rule })
       }
     }),
-    list: Effect.flatMap(read, settled),
+    list: Effect.map(Effect.flatMap(read, settled), (all) => all.map((one) => ({ ...one, answers: possibleFor(one) }))),
     propose: Effect.fnUntraced(function*(id, options = {}) {
-      return yield* ask(yield* find(yield* Effect.flatMap(read, settled), id), options)
+      const now = yield* Clock.currentTimeMillis
+      return yield* ask(yield* find(settle(yield* read, now), id, now, options.again), options)
     }),
     answer: Effect.fnUntraced(function*(id, act, options = {}) {
       const lasts = yield* life
       return yield* change(Effect.fnUntraced(function*(approvals) {
         const now = yield* Clock.currentTimeMillis
         const current = settle(approvals, now)
-        const { approval, question } = yield* ask(yield* find(current, id), options)
+        const { approval, question } = yield* ask(yield* find(current, id, now, options.again), options)
         yield* requireAct(question, act)
         const answer = answersOf(approval, hasEnded(approval)).find((one) => one === act.choice)
         if (answer === undefined || question.choices?.some(({ value }) => value === answer) !== true) {
@@ -218,18 +248,19 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         }
         const rules = rulesOf(approval, answer, options.rules)
         const by = byOf(act)
-        const { client, session } = approval.caller
+        const { caller: { client, session }, pid } = approval
+        const until = answer !== "session" ? {} : pid === undefined ? { session } : { session, pid }
         yield* remembered.add(rules.map((rule, index) => ({
           id: index === 0 ? approval.id : `${approval.id}-${index + 1}`,
           rule,
           client,
-          ...(answer === "session" ? { session } : {}),
+          ...until,
           at: new Date(now).toISOString(),
           by,
-          answers: [...new Set(approval.asks.flatMap(rulesAsking))],
+          answers: [...new Set(approval.asks.flatMap(askersOf))],
           approval: approval.id
         })))
-        const after = record(current, approval, { answer, rules, by, at: now }, lasts)
+        const after = record(current, approval, { answer, rules, by, at: now }, lasts, { home: userHome })
         return [after.find((one) => one.id === approval.id) ?? approval, after] as const
       }))
     }),

@@ -2,6 +2,7 @@
 // adds. A step can only be put into a list after steps that add what it needs.
 import { Effect, Exit } from "effect"
 import type { Schema } from "effect"
+import type { Approved } from "../../services/approval/ApprovalStore.ts"
 import { CallWarnings } from "../../services/call/CallWarning.ts"
 import type { CallWarning } from "../../services/call/CallWarning.ts"
 import type { Access } from "../../services/capability/Access.ts"
@@ -91,7 +92,7 @@ export interface Prepared extends Resolved {
   /** The call as the loop guard compares it. */
   readonly compared: ComparedCall
   /** The answer that allowed it. Undefined if nobody was asked. */
-  readonly approval: { readonly id: string; readonly by: string } | undefined
+  readonly approval: Omit<Approved, "rule"> | undefined
   readonly toolFile: string | undefined
   readonly config: Schema.JsonObject
   /** The config that a dry run may show: without secrets. */

@@ -25,6 +25,9 @@ const askedIn = (chain: Chain): Result.Result<ReadonlyArray<Grant> | undefined, 
     : Result.fail(new ConfigInvalid({ link: setterOf(chain, "/calls", chain.leaf).tool.location.id, issues }))
 }
 
+/** Of the calls that a tool makes, if it was not called in a thread. */
+export const threadOf = (call: string): string => `call ${call}`
+
 export const grantCalls = Effect.gen(function*() {
   const tokens = yield* CapabilityTokens
 
@@ -33,7 +36,7 @@ export const grantCalls = Effect.gen(function*() {
       const request = { allow, deny: [] }
       const { thread, token } = call
       if (claims === undefined || thread === undefined || token === undefined) {
-        const own = { thread: `call ${call.callId}`, directive: chain.digest }
+        const own = { thread: threadOf(call.callId), directive: chain.digest }
         return { thread: own.thread, token: yield* tokens.mint({ ...own, life, grants: request }) }
       }
       const made = yield* tokens.attenuate(token, { thread }, { thread, directive: claims.act, life, request }).pipe(

@@ -1,6 +1,6 @@
 // Decides by the rules of user and project, and by what Kiwi ships where neither has one. Every access of an action is
 // decided by itself, and the strictest outcome holds for all. A remembered answer settles what would be asked, and never
-// what is denied.
+// what is denied; the answer `never` is one more rule that denies.
 import { Clock, Effect, Layer, Result } from "effect"
 import { realpathSync } from "node:fs"
 import type { Caller } from "../../services/call/Caller.ts"
@@ -26,8 +26,10 @@ import { ChildProcesses } from "../../services/process/ChildProcesses.ts"
 import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
+import { sha256 } from "../identity/sha256.ts"
 import { makeFollowIndex } from "./followLinks.ts"
 import { requireListed } from "./profile/requireListed.ts"
+import { makeDenials } from "./rememberedDenials.ts"
 import { accessesOf, queryOf } from "./ruleQuery.ts"
 import { noveltyOf } from "./runNovelty.ts"
 import { makeSettle } from "./settleAsks.ts"
@@ -47,17 +49,20 @@ const alwaysPossible = new Set<Action["_tag"]>(["Search", "Load", "Help", "Sign"
 /** "user:config/permissions.yaml:4" */
 export const nameOf = ({ file, id, line }: PlacedRule): string => id === undefined ? `${file}:${line}` : `${file} ${id}`
 
+/** A rule as answers know it. Its line may change, and another rule may come to stand there. */
+const identityOf = ({ file, rule }: PlacedRule): string => `${file} ${sha256(JSON.stringify(rule.entry))}`
+
 const shown = ({ rule }: PlacedRule): string => safeLine(showRule(rule), 200)
 
 const strictness = ({ match, rule }: FoundRule): number =>
   rule.outcome === "deny" ? match === "yes" ? 3 : 2 : rule.outcome === "ask" ? 2 : 1
 
-/** The strictest rule, or undefined. Of equally strict ones, the first in the file. */
+/** The strictest rule, or undefined. Of equally strict ones, the first in the first file. */
 const strictest = (found: ReadonlyArray<FoundRule>): FoundRule | undefined => {
   let best: FoundRule | undefined
   for (const one of found) {
     const by = best === undefined ? 1 : strictness(one) - strictness(best)
-    if (by > 0 || (by === 0 && best !== undefined && one.line < best.line)) best = one
+    if (by > 0 || (by === 0 && best !== undefined && one.file === best.file && one.line < best.line)) best = one
   }
   return best
 }
@@ -90,8 +95,12 @@ const verdictOf = (found: FoundRule, access: Access, query: RuleQuery, confined 
       return {
         _tag: "Deny",
         rule: name,
-        reason: `the rule "${shown(found)}" denies ${safeLine(showAccess(access))}${why}`,
-        hint: `It is in ${name}. Do not try another way; a person may change it: kiwi permissions list`
+        reason:
+          `the rule "${shown(found)}"${found.id === undefined ? "" : `, which a person's answer "never" made,`} ` +
+          `denies ${safeLine(showAccess(access))}${why}`,
+        hint: found.id === undefined
+          ? `It is in ${name}. Do not try another way; a person may change it: kiwi permissions list`
+          : `Do not try another way. A person takes it back with: kiwi permissions remove ${found.id}`
       }
     case 2: {
       const offer = access._tag === "Tool" ? toolOffer(rule, access, query) : offerFor(access, confined)
@@ -114,6 +123,29 @@ const verdictOf = (found: FoundRule, access: Access, query: RuleQuery, confined 
   }
 }
 
+/** The question of all rules that ask, and of the default if it asks too: an answer settles it if it is for each. */
+const questionOf = (
+  found: ReadonlyArray<FoundRule>,
+  own: Verdict | undefined,
+  access: Access,
+  query: RuleQuery,
+  confined: boolean
+): Verdict => {
+  const asking = found.filter((one) => strictness(one) === 2)
+  const all = asking.toSorted((a, b) => a.file === b.file ? a.line - b.line : 0)
+    .map((one) => verdictOf(one, access, query, confined))
+    .filter((verdict) => verdict._tag === "Ask")
+  const asks = own?._tag === "Ask" ? [own] : []
+  const [first = asks[0]] = all
+  return {
+    _tag: "Ask",
+    rule: first?.rule ?? "",
+    askedBy: [...new Set([...asking.map(identityOf), ...asks.map(({ rule }) => rule)])].toSorted(),
+    reason: [...new Set([...all, ...asks].map(({ reason }) => reason))].join("; "),
+    ...(all.some(({ offer }) => offer === undefined) ? {} : { offer: first?.offer })
+  }
+}
+
 /** The text of a file that nobody accepted is not quoted: whoever wrote it would speak to the caller. */
 const unusableRules = (action: Action, { file, narrows, unusable }: RuleSource) =>
   new PermissionDenied({
@@ -125,8 +157,6 @@ const unusableRules = (action: Action, { file, narrows, unusable }: RuleSource) 
     hint: narrows ? "kiwi permissions check" : unusable?.hint ?? "kiwi permissions check"
   })
 
-const stricter: { readonly [Tag in Verdict["_tag"]]: number } = { Allow: 0, Ask: 1, Deny: 2 }
-
 /** As it is now: the user tier may be a link into a repository of settings. */
 const realPathOf = (folder: string): string => {
   try {
@@ -136,24 +166,13 @@ const realPathOf = (folder: string): string => {
   }
 }
 
-/** What one source says about an access. */
-interface Spoken {
-  readonly narrows: boolean
-  readonly found: ReadonlyArray<FoundRule>
-}
-
-/** A question with the other rules that ask it: an answer is for all of them, and one to fewer settles nothing. */
-const withOthers = (verdict: Verdict, best: FoundRule, spoken: ReadonlyArray<Spoken>): Verdict => {
-  if (verdict._tag !== "Ask") return verdict
-  const others = spoken.flatMap(({ found }) => found).filter((one) =>
-    one !== best && one.rule.outcome === "ask" && one.match === "yes"
-  )
-  if (others.length === 0) return verdict
-  const reasons = others.map((one) => {
-    const why = one.rule.reason === undefined ? "" : `: ${safeLine(one.rule.reason, 300)}`
-    return `so is the rule "${shown(one)}"${novel(one.rule)}${why}`
-  })
-  return { ...verdict, reason: [verdict.reason, ...reasons].join("; "), also: others.map(nameOf) }
+const foundIn = (sources: ReadonlyArray<RuleSource>, query: RuleQuery, access: Access): ReadonlyArray<FoundRule> => {
+  let all: ReadonlyArray<FoundRule> = []
+  for (const { rules } of sources) {
+    const found = rules.find(query, access)
+    if (found.length > 0) all = all.length === 0 ? found : [...all, ...found]
+  }
+  return all
 }
 
 /** Decides one access by the rules of all sources, and by the default. */
@@ -198,38 +217,21 @@ const makeJudge = Effect.gen(function*() {
   ): Verdict | Effect.Effect<Verdict> => {
     const never = neverAllowed(action, access, around)
     if (never !== undefined) return never
-    const all: Array<Spoken> = []
-    let conditional = false
-    for (const { narrows, rules } of sources) {
-      const found = rules.find(query, access)
-      if (found.length === 0) continue
-      all.push({ narrows, found })
-      conditional ||= found.some(({ rule }) => rule.parameters !== undefined)
-    }
-    const decideOn = (spoken: ReadonlyArray<Spoken>): Verdict => {
-      let best: FoundRule | undefined
-      let byAccepted = false
-      for (const { found, narrows } of spoken) {
-        const one = strictest(found)
-        if (one === undefined) continue
-        // A rule about what is new only makes things stricter: it opens nothing that the default denies.
-        byAccepted ||= !narrows && found.some(({ rule }) => rule.when === undefined)
-        if (best === undefined || strictness(one) > strictness(best)) best = one
-      }
-      const own = byAccepted ? undefined : shippedDefault(action, access, around)
+    const all = foundIn(sources, query, access)
+    const decideOn = (found: ReadonlyArray<FoundRule>): Verdict => {
+      const best = strictest(found)
+      // Only a rule that allows takes the place of the default.
+      const own = found.some(({ rule }) => rule.outcome === "allow")
+        ? undefined
+        : shippedDefault(action, access, around)
       if (best === undefined) return own ?? shippedDefault(action, access, around)
-      const verdict = withOthers(verdictOf(best, access, query, around.sandboxed), best, spoken)
-      return own !== undefined && stricter[own._tag] >= stricter[verdict._tag] ? own : verdict
+      if (own?._tag === "Deny" && strictness(best) < 3) return own
+      return strictness(best) === 2
+        ? questionOf(found, own, access, query, around.sandboxed)
+        : verdictOf(best, access, query, around.sandboxed)
     }
-    return conditional
-      ? Effect.map(
-        Effect.forEach(
-          all,
-          ({ found, narrows }) =>
-            Effect.map(Effect.filter(found, (one) => fits(one, access)), (fitting) => ({ narrows, found: fitting }))
-        ),
-        decideOn
-      )
+    return all.some(({ rule }) => rule.parameters !== undefined)
+      ? Effect.map(Effect.filter(all, (one) => fits(one, access)), decideOn)
       : decideOn(all)
   }
 
@@ -258,7 +260,7 @@ const judgedOf = (
   reason: verdict._tag === "Allow" ? undefined : verdict.reason,
   hint: verdict._tag === "Deny" ? verdict.hint : undefined,
   offer: verdict._tag === "Ask" ? verdict.offer : undefined,
-  speaks: sources.flatMap(({ rules }) => rules.find(query, access))
+  speaks: foundIn(sources, query, access)
 })
 
 export const make = Effect.gen(function*() {
@@ -268,6 +270,7 @@ export const make = Effect.gen(function*() {
   const { userHome } = yield* KiwiHome
   const { around, judge } = yield* makeJudge
   const settle = makeSettle({ home: userHome })
+  const denials = makeDenials({ home: userHome })
   const followIndex = makeFollowIndex(around.root)
 
   /** With rules that restrict also about what links in their paths lead to. */
@@ -294,10 +297,9 @@ export const make = Effect.gen(function*() {
     if (unusable !== undefined && !alwaysPossible.has(action._tag)) return yield* unusableRules(action, unusable)
     if (profile !== undefined) yield* requireListed(profile, action)
     const accesses = accessesOf(action)
-    const sources = yield* followed(written, accesses)
-    const run = sources.some(({ rules: { hasWhen } }) => hasWhen)
-      ? noveltyOf(yield* remembered.current, caller, action)
-      : undefined
+    const answers = yield* remembered.current
+    const sources = yield* followed([...written, ...denials(answers, caller)], accesses)
+    const run = sources.some(({ rules: { hasWhen } }) => hasWhen) ? noveltyOf(answers, caller, action) : undefined
     const query = { ...queryOf(caller, action, accesses, around.root), ...run }
     const rules = new Set<string>(profile === undefined ? [] : [profileRule(profile.name)])
     const asks: Array<Ask> = []
@@ -319,25 +321,17 @@ export const make = Effect.gen(function*() {
     if (denied !== undefined) return yield* refused(action, denied)
     const rule = [...rules].slice(0, 5).join(", ")
     if (asks.length === 0) return { rule, asks } satisfies Decision as Decision
-    const { asks: open, by, never } = settle(yield* remembered.current, caller, query, asks)
-    if (never !== undefined) return yield* refused(action, verdictOfNever(never.rule, never.access))
+    const { asks: open, by } = settle(answers, caller, query, asks)
     const settled = by.map((one): SettledAsk => Object.assign({}, one.ask, { answer: nameOf(one.rule) }))
-    const answers = new Set(settled.map(({ answer }) => answer))
+    const settling = new Set(settled.map(({ answer }) => answer))
     return {
-      rule: [rule, ...answers].join(", "),
+      rule: [rule, ...settling].join(", "),
       asks: withoutRepeated(open),
       ...(settled.length === 0 ? {} : { settled })
     } satisfies Decision as Decision
   })
 
   return PermissionGate.of({ decide })
-})
-
-const verdictOfNever = (found: FoundRule, access: Access): Extract<Verdict, { readonly _tag: "Deny" }> => ({
-  _tag: "Deny",
-  rule: nameOf(found),
-  reason: `a person answered "never" to ${safeLine(showAccess(access))}`,
-  hint: `Do not try another way. A person takes it back with: kiwi permissions remove ${found.id ?? ""}`
 })
 
 export const layer = Layer.effect(PermissionGate, make)

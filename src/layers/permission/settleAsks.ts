@@ -2,8 +2,7 @@
 import { Result } from "effect"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import type { Caller } from "../../services/call/Caller.ts"
-import type { Access } from "../../services/capability/Access.ts"
-import type { Ask } from "../../services/permission/PermissionGate.ts"
+import { type Ask, askersOf } from "../../services/permission/PermissionGate.ts"
 import type { RememberedRule } from "../../services/permission/RememberedRules.ts"
 import type { RuleQuery } from "../../services/permission/rule/matchRule.ts"
 import { parseRuleLine, type Rule } from "../../services/permission/rule/Rule.ts"
@@ -16,11 +15,9 @@ interface Settled {
   readonly asks: ReadonlyArray<Ask>
   /** The others, and the rules that settled them. */
   readonly by: ReadonlyArray<{ readonly ask: Ask; readonly rule: FoundRule }>
-  /** An answer `never` that is about one of them. */
-  readonly never: { readonly rule: FoundRule; readonly access: Access } | undefined
 }
 
-const appliesTo = ({ client, ran, session }: RememberedRule, caller: Caller): boolean =>
+export const appliesTo = ({ client, ran, session }: RememberedRule, caller: Caller): boolean =>
   ran === undefined && client === caller.client && (session === undefined || session === caller.session)
 
 export const makeSettle = (context: RuleContext) => {
@@ -40,10 +37,7 @@ export const makeSettle = (context: RuleContext) => {
     asks: ReadonlyArray<Ask>
   ): Settled => {
     const answersOf = new Map(remembered.map(({ answers, id }) => [id, answers]))
-    const settles = (id: string | undefined, { also = [], rule }: Ask): boolean => {
-      const answers = answersOf.get(id ?? "")
-      return answers === undefined || [rule, ...also].every((asking) => answers.includes(asking))
-    }
+    const isFor = (id: string | undefined, asking: string): boolean => answersOf.get(id ?? "")?.includes(asking) ?? true
     const rules = remembered.filter((one) => appliesTo(one, caller)).flatMap(({ id, rule: line }) => {
       const rule = parse(line)
       return rule === undefined ? [] : [{ rule, file: "remembered", line: 0, id }]
@@ -52,13 +46,12 @@ export const makeSettle = (context: RuleContext) => {
     const open: Array<Ask> = []
     const by: Array<Settled["by"][number]> = []
     for (const ask of asks) {
-      const found = index.find(query, ask.access)
-      const no = found.find(({ match, rule }) => rule.outcome === "deny" && match === "yes")
-      if (no !== undefined) return { asks, by, never: { rule: no, access: ask.access } }
-      const yes = found.find(({ id, rule }) => rule.outcome === "allow" && settles(id, ask))
-      if (yes === undefined) open.push(ask)
-      else by.push({ ask, rule: yes })
+      const yes = index.find(query, ask.access).filter(({ rule }) => rule.outcome === "allow")
+      const answers = askersOf(ask).map((asking) => yes.find(({ id }) => isFor(id, asking)))
+      const [rule] = answers
+      if (rule === undefined || answers.includes(undefined)) open.push(ask)
+      else by.push({ ask, rule })
     }
-    return { asks: open, by, never: undefined }
+    return { asks: open, by }
   }
 }

@@ -25,10 +25,9 @@ export type Verdict =
   | {
     readonly _tag: "Ask"
     readonly rule: string
+    readonly askedBy?: ReadonlyArray<string>
     readonly reason: string
     readonly offer?: string | undefined
-    /** Other rules that ask the same. */
-    readonly also?: ReadonlyArray<string>
   }
   | {
     readonly _tag: "Deny"
@@ -51,14 +50,14 @@ export const refused = (action: Action, verdict: Extract<Verdict, { readonly _ta
   })
 
 export const askOf = (
-  { also, offer, reason, rule }: Extract<Verdict, { readonly _tag: "Ask" }>,
+  { askedBy, offer, reason, rule }: Extract<Verdict, { readonly _tag: "Ask" }>,
   access: Access
 ): Ask => ({
   access,
   rule,
   reason,
-  ...(offer === undefined ? {} : { offer }),
-  ...(also === undefined ? {} : { also })
+  ...(askedBy === undefined ? {} : { askedBy }),
+  ...(offer === undefined ? {} : { offer })
 })
 
 /** What the default depends on, besides the action. */

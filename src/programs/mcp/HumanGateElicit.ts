@@ -24,8 +24,8 @@ export const longestQuestion = 16_000
 /** Many dialogs hide the end of a longer line. */
 const longestLine = 1_000
 
-/** A longer answer may be cut in a list of choices. */
-const longestChoice = 100
+/** Of an answer in a list of choices, in columns: Claude Code 2.1.330 cuts after 48 on terminals of 100 and of 160. */
+const widestChoice = 47
 
 /** The lengths at which these clients were seen to cut, and that show the names of an answer's choices, by the client name that they send. */
 const rooms: ReadonlyMap<string, Room> = new Map([
@@ -62,24 +62,36 @@ const newNumber = (text: string): string => {
   return numbers.find((number) => !text.includes(number)) ?? numbers[0] ?? ""
 }
 
+/** An answer as a client that cuts shows it whole. Undefined if it does not fit. */
+const shortChoice = ({ short, title }: HumanChoice): string | undefined => {
+  const text = exactLine(short ?? title, longestLine)
+  return mostColumns(text) <= widestChoice ? text : undefined
+}
+
+/** An answer in the list of choices. */
+const choiceTitle = (choice: HumanChoice, client: string | undefined): string =>
+  rooms.has(client ?? "")
+    ? shortChoice(choice) ?? `${choice.value}: see "Answers" at the end of the text`
+    : exactLine(choice.title, longestLine)
+
 /** Without the answers, if the client shows each of them whole among the choices. */
 const withoutAnswers = (request: HumanRequest, client: string | undefined): HumanRequest => {
   const { choices = [], details } = request
   const answers = answersText(choices)
   const isTwice = rooms.has(client ?? "") && details.endsWith(answers) &&
-    choices.every(({ title }) => title.length <= longestChoice && exactLine(title, longestLine) === title)
+    choices.every((choice) => shortChoice(choice) !== undefined)
   return isTwice ? { ...request, details: details.slice(0, -answers.length) } : request
 }
 
 const questionOf = (request: HumanRequest, client: string | undefined): Question => {
   const message = verdictLines(request).join("\n")
   const text = fullText(withoutAnswers(request, client))
-  const elsewhere = `Decline, and type on a terminal: ${exactLine(request.command, 8_192)}`
+  const elsewhere = `Press Esc and type on a terminal: ${exactLine(request.command, 8_192)}`
   const number = rooms.has(client ?? "") ? newNumber([message, elsewhere, text].join("\n")) : undefined
   const mark = number === undefined ? endMark() : endMark("…")
   return {
     message,
-    choices: (request.choices ?? []).map(({ title, value }) => ({ value, title: exactLine(title, longestLine) })),
+    choices: (request.choices ?? []).map((choice) => ({ value: choice.value, title: choiceTitle(choice, client) })),
     description: [`No "${mark}" below? ${elsewhere}`, "", text, endMark(number)].join("\n"),
     end: number === undefined ? undefined : { number, hint: `Not shown? ${elsewhere}` }
   }
@@ -153,9 +165,11 @@ const Answer = Schema.Struct({
 })
 const decodeAnswer = Schema.decodeUnknownOption(Answer)
 
-/** Only an explicit yes is a yes; of several answers, one of those that were shown. */
+/**
+ * Only an explicit yes is a yes; of several answers, one of those that were shown. Declining is none of them: it is
+ * what a person does who cannot read the question here.
+ */
 const agreedTo = ({ choices = [] }: HumanRequest, { action, content }: typeof Answer.Type) => {
-  if (action === "decline") return choices.find(({ value }) => value === "no")
   const given = action === "accept" && content !== undefined && Object.hasOwn(content, answerKey)
     ? content[answerKey]
     : undefined
@@ -253,7 +267,9 @@ const makeFor = (
   const judge = (request: HumanRequest, answer: typeof Answer.Type, sawEnd: SawEnd) => {
     const agreed = agreedTo(request, answer)
     if (agreed === undefined || agreed === false) return Effect.fail(declined(request, answer))
-    return answer.action === "decline" || sawEnd(typedEnd(answer))
+    // Nobody has to read a question to its end to say no.
+    const isNo = agreed !== true && agreed.value === "no"
+    return isNo || sawEnd(typedEnd(answer))
       ? Effect.succeed(act(request, agreed === true ? undefined : agreed))
       : Effect.fail(required(request, "the answer does not have the number at the end of the text"))
   }

@@ -1,7 +1,9 @@
 // A request that a person has to answer, and what it becomes: pure functions over the list of a project's requests.
 // Which backend keeps the list makes no difference to them.
 import { Schema } from "effect"
+import { AuditTouched } from "../audit/AuditEntry.ts"
 import { Caller } from "../call/Caller.ts"
+import { askersOf } from "../permission/PermissionGate.ts"
 
 /**
  * `once`: this call with these arguments, one time. `session`: the offered rules until the caller's session ends.
@@ -14,13 +16,15 @@ export type ApprovalAnswer = typeof ApprovalAnswer.Type
 export const ApprovalState = Schema.Literals(["pending", "approved", "rejected", "expired", "spent"])
 export type ApprovalState = typeof ApprovalState.Type
 
-/** A question of the permission gate, as it is kept: what would be touched as text, never with parameters. */
+/** A question of the permission gate, as it is kept: what would be touched, never with parameters. */
 export const AskedAccess = Schema.Struct({
   /** "fs.write(src/a.ts)" */
   access: Schema.String,
+  /** The same, for rules. Absent if no rule can name it, or if it carries a secret. */
+  touches: Schema.optionalKey(AuditTouched),
   rule: Schema.String,
-  /** Other rules that ask the same. */
-  also: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** See `Ask`. */
+  askedBy: Schema.optionalKey(Schema.Array(Schema.String)),
   reason: Schema.String,
   /** "allow: fs.write(src/**)" */
   offer: Schema.optionalKey(Schema.String),
@@ -105,18 +109,14 @@ const clockStep = 60_000
 const isOpen = ({ state }: Approval): boolean => state === "pending" || state === "approved"
 
 /** A clock that was set back makes no answer live longer. */
-const isInTime = ({ answered, at, until }: Approval, now: number): boolean =>
+export const isInTime = ({ answered, at, until }: Approval, now: number): boolean =>
   now < until && now >= (answered?.at ?? at) - clockStep
 
 /** Whose request it is. A label is the caller's own claim, and a server's session ends with a restart. */
 const isSameCaller = (a: Pick<Caller, "surface" | "client">, b: Caller): boolean =>
   a.surface === b.surface && a.client === b.client
 
-/** The rules that ask. */
-export const rulesAsking = ({ also = [], rule }: AskedAccess): ReadonlyArray<string> => [rule, ...also]
-
-/** A rule is named by its line: what it says is in the reason. */
-const askKey = ({ access, reason, rule }: AskedAccess): string => JSON.stringify([access, rule, reason])
+const askKey = (ask: AskedAccess): string => JSON.stringify([ask.access, askersOf(ask), ask.reason])
 
 /** Whether everything that is asked now was shown then. If the rules changed since, the person is asked anew. */
 const covers = (shown: Approval, asks: ReadonlyArray<AskedAccess>): boolean => {
@@ -137,8 +137,13 @@ export const settle = (approvals: Approvals, now: number): Approvals => {
   return isSame ? approvals : marked.filter((one) => !old.has(one))
 }
 
+type AnsweredApproval = Approval & { readonly answered: Answered }
+
+const isAnswered = (approval: Approval): approval is AnsweredApproval => approval.answered !== undefined
+
 export type Claim =
-  | { readonly _tag: "Approved" | "Pending" | "Rejected" | "Expired"; readonly approval: Approval }
+  | { readonly _tag: "Approved" | "Rejected"; readonly approval: AnsweredApproval }
+  | { readonly _tag: "Pending" | "Expired"; readonly approval: Approval }
   | { readonly _tag: "Full"; readonly waiting: number }
 
 /**
@@ -157,13 +162,13 @@ export const claim = (
   const replace = (from: Approval, to: Approval) => approvals.map((one) => one === from ? to : one)
   const mine = approvals.filter((one) => one.digest === request.digest && isSameCaller(one.caller, request.caller))
   const isOwn = ({ caller }: Approval): boolean => caller.session === request.caller.session
-  const usable = mine.filter((one) =>
+  const usable = mine.filter(isAnswered).filter((one) =>
     one.state === "approved" && covers(one, request.asks) &&
-    (one.answered?.answer !== "session" || isOwn(one) || hasEnded(one))
+    (one.answered.answer !== "session" || isOwn(one) || hasEnded(one))
   )
   const approved = usable.find(isOwn) ?? usable[0]
   if (approved !== undefined) {
-    const spent: Approval = { ...approved, state: "spent", spent: { call: request.call, at: now } }
+    const spent: AnsweredApproval = { ...approved, state: "spent", spent: { call: request.call, at: now } }
     return [{ _tag: "Approved", approval: spent }, replace(approved, spent)]
   }
   const waits = mine.filter(({ state }) => state === "pending")
@@ -176,7 +181,7 @@ export const claim = (
     const adopted: Approval = { ...rest, call, caller, ...shown, ...(pid === undefined ? {} : { pid }) }
     return [{ _tag: "Pending", approval: adopted }, replace(pending, adopted)]
   }
-  const rejected = mine.findLast((one) => one.state === "rejected" && isInTime(one, now))
+  const rejected = mine.filter(isAnswered).findLast((one) => one.state === "rejected" && isInTime(one, now))
   if (rejected !== undefined) return [{ _tag: "Rejected", approval: rejected }, approvals]
   const expired = mine.findLast(({ state }) => state === "expired")
   if (pending === undefined && expired !== undefined && expired.told !== true) {
@@ -229,7 +234,7 @@ export const denialsOf = (asks: ReadonlyArray<AskedAccess>): ReadonlyArray<strin
  * The answers that a request can get. A command is a session of its own, so `session` would mean nothing there, nor
  * after the session has ended.
  */
-export const answersOf = ({ asks, caller }: Approval, hasEnded = false): ReadonlyArray<ApprovalAnswer> => [
+export const answersOf = ({ asks, caller }: Approval, hasEnded: boolean): ReadonlyArray<ApprovalAnswer> => [
   "once",
   ...(offersOf(asks).length === 0
     ? []
@@ -258,18 +263,3 @@ export const refuseAll = (approvals: Approvals, ids: ReadonlySet<string>, by: st
       ? { ...one, state: "rejected", answered: { answer: "no", rules: [], by, at: now }, until: now + life }
       : one
   )
-
-/** Requests that one answer settles, together: the first stands for all. */
-export const together = (approvals: Approvals): ReadonlyArray<readonly [Approval, ...ReadonlyArray<Approval>]> => {
-  const groups = new Map<string, [Approval, ...Array<Approval>]>()
-  for (const one of approvals) {
-    const offers = one.asks.map(({ offer }) => offer)
-    const isAlone = one.state !== "pending" || offers.some((offer) => offer === undefined)
-    const { client, session, surface } = one.caller
-    const key = isAlone ? one.id : JSON.stringify([surface, client, session, [...new Set(offers)].toSorted()])
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [one])
-    else group.push(one)
-  }
-  return [...groups.values()]
-}

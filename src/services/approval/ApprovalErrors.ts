@@ -1,7 +1,7 @@
 // Why a call that a person has to agree to does not go on, and why an answer does not count.
 import { Schema } from "effect"
 import { isKiwiError, Underlying } from "../error/KiwiError.ts"
-import { waitingAtMost } from "./Approval.ts"
+import { ApprovalAnswer, waitingAtMost } from "./Approval.ts"
 
 /** A person has been asked, and has not answered yet. */
 export class ApprovalPending extends Schema.TaggedError<ApprovalPending>()("ApprovalPending", {
@@ -12,14 +12,18 @@ export class ApprovalPending extends Schema.TaggedError<ApprovalPending>()("Appr
   /** When the request expires, ISO 8601. */
   until: Schema.String,
   /** Why nobody was asked where the call was made: "it has 40 lines, and this client shows about 30". */
-  unasked: Schema.optionalKey(Schema.String)
+  unasked: Schema.optionalKey(Schema.String),
+  /** The question was closed where the call was made, without an answer. */
+  closed: Schema.optionalKey(Schema.Literal(true))
 }) {
   override get message() {
     const here = this.unasked === undefined ? "" : `; it was not asked here: ${this.unasked}`
-    return `A person has to agree first: ${this.what} (request ${this.id}, until ${this.until})${here}`
+    const closed = this.closed === true ? "; the question was closed here without an answer" : ""
+    return `A person has to agree first: ${this.what} (request ${this.id}, until ${this.until})${here}${closed}`
   }
   get remediation() {
-    return `Ask the person to type: kiwi approve ${this.id}; then repeat the same call`
+    const then = this.closed === true ? "do not repeat the call before" : "then repeat the same call"
+    return `Ask the person to type: kiwi approve ${this.id}; ${then}`
   }
   get retryable() {
     return true
@@ -39,7 +43,8 @@ export class ApprovalPending extends Schema.TaggedError<ApprovalPending>()("Appr
 export class ApprovalRejected extends Schema.TaggedError<ApprovalRejected>()("ApprovalRejected", {
   id: Schema.String,
   what: Schema.String,
-  rule: Schema.String
+  rule: Schema.String,
+  answer: ApprovalAnswer
 }) {
   override get message() {
     return `A person said no: ${this.what}`
@@ -146,7 +151,12 @@ export class ApprovalClosed extends Schema.TaggedError<ApprovalClosed>()("Approv
     }[this.state]
   }
   get remediation() {
-    return "Nothing was changed. If it is still wanted, the call has to be repeated: that asks anew"
+    return {
+      approved: "Nothing was changed. The call runs when it is repeated",
+      rejected: `Nothing was changed. A person who changes their mind types: kiwi approve ${this.id}`,
+      expired: "Nothing was changed. If it is still wanted, the call has to be repeated: that asks anew",
+      spent: "Nothing was changed. If it is wanted once more, the call has to be repeated: that asks anew"
+    }[this.state]
   }
 }
 

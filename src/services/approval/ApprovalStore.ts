@@ -32,7 +32,7 @@ export interface ApprovalRequest {
   readonly unreadable?: ReadonlyArray<string>
   /**
    * SHA-256, in hex, over everything that decides what the call does: chain digest, parameters, config without secrets,
-   * isolation level. An answer `once` is for exactly this, and for this caller.
+   * isolation level, and the token's thread and directive. An answer `once` is for exactly this, and for this caller.
    */
   readonly digest: string
 }
@@ -42,6 +42,7 @@ export interface Approved {
   readonly id: string
   /** "answered at /dev/pts/3" */
   readonly by: string
+  readonly answer: ApprovalAnswer
   /** "approved once" */
   readonly rule: string
 }
@@ -51,6 +52,13 @@ export interface AnswerOptions {
   /** Default: all that the request can get. */
   readonly answers?: ReadonlyArray<ApprovalAnswer> | undefined
   readonly rules?: ReadonlyArray<string> | undefined
+  /** Also for a request that was refused, as long as the refusal holds: a person changes their answer. */
+  readonly again?: boolean | undefined
+}
+
+export interface ListedApproval extends Approval {
+  /** Those that it can get now. Empty unless it waits. */
+  readonly answers: ReadonlyArray<ApprovalAnswer>
 }
 
 /** A question to a person about one request. The choices of `question` are the answers. */
@@ -71,7 +79,7 @@ export class ApprovalStore extends Context.Service<ApprovalStore, {
   /** Uses up an answer for exactly this request, or files the request and fails. Never waits. */
   readonly require: (request: ApprovalRequest) => Effect.Effect<Approved, ApprovalError>
   /** Every request that waits, and what was finished in the last day. Oldest first, each as it is now. */
-  readonly list: Effect.Effect<ReadonlyArray<Approval>, ApprovalsUnavailable>
+  readonly list: Effect.Effect<ReadonlyArray<ListedApproval>, ApprovalsUnavailable>
   /** The question about a request that waits. `id`: its own, or that of a session with one waiting request. */
   readonly propose: (id: string, options?: AnswerOptions) => Effect.Effect<ApprovalQuestion, AnswerError>
   /**

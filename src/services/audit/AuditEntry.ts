@@ -118,6 +118,13 @@ export const AuditAsked = Schema.Struct({
   answer: Schema.optionalKey(Schema.String)
 })
 
+/** The request that a person was asked; if they have answered, what (`once`, `no`), and how they were reached. */
+const AuditApproval = Schema.Struct({
+  id: Schema.String,
+  by: Schema.optionalKey(Schema.String),
+  answer: Schema.optionalKey(Schema.String)
+})
+
 /** The outcome of a request. */
 export const AuditResult = Schema.Struct({
   ...Base,
@@ -137,8 +144,7 @@ export const AuditResult = Schema.Struct({
     input_tokens: Schema.optionalKey(Schema.Int),
     output_tokens: Schema.optionalKey(Schema.Int)
   })),
-  /** The request that a person was asked, and how they answered, if they have. */
-  approval: Schema.optionalKey(Schema.Struct({ id: Schema.String, by: Schema.optionalKey(Schema.String) })),
+  approval: Schema.optionalKey(AuditApproval),
   asked: Schema.optionalKey(Schema.Array(AuditAsked)),
   isolation: Schema.optionalKey(Schema.String),
   error: Schema.optionalKey(Schema.Struct({
@@ -169,7 +175,7 @@ export const AuditRead = Schema.Struct({
   })),
   outcome: Outcome,
   rule: Schema.optionalKey(Schema.String),
-  approval: Schema.optionalKey(Schema.Struct({ id: Schema.String, by: Schema.optionalKey(Schema.String) })),
+  approval: Schema.optionalKey(AuditApproval),
   /** Only the error's code: a message may quote the item. */
   error: Schema.optionalKey(Schema.Struct({ code: Schema.String })),
   duration_ms: Schema.Finite
@@ -185,6 +191,8 @@ const AuditAct = Schema.Struct({
    * What was seen of the person: the terminal, the client, the variable. If the act was refused: why nobody was asked.
    */
   seen: Schema.optionalKey(Schema.String),
+  /** Which of several answers the person chose: `once`, `never`. The title says what it does. */
+  answer: Schema.optionalKey(Schema.String),
   caller: AuditCaller,
   title: Schema.String,
   digest: Schema.String,

@@ -17,7 +17,7 @@ export interface Ending extends Pick<typeof AuditResult.Type, "subject"> {
   /** The rule that allowed it. */
   readonly rule?: string | undefined
   /** The person's answer that allowed it. */
-  readonly approval?: { readonly id: string; readonly by: string } | undefined
+  readonly approval?: typeof AuditResult.Type["approval"] | undefined
   /** What a person was asked about, if anything. */
   readonly asked?: NonNullable<typeof AuditResult.Type["asked"]> | undefined
   /** `jti` of the capability token that it was made with. */

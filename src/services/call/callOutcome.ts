@@ -13,8 +13,8 @@ export interface CallOutcome {
   readonly outcome: typeof Outcome.Type
   /** The rule that refused. */
   readonly rule?: string
-  /** The request that a person was asked. */
-  readonly approval?: { readonly id: string }
+  /** The request that a person was asked, and their answer that refused. */
+  readonly approval?: { readonly id: string; readonly answer?: string }
   readonly error?: { readonly code: string; readonly message: string; readonly allow?: string }
 }
 
@@ -27,7 +27,9 @@ export const outcomeOf = (exit: Exit.Exit<unknown, KiwiError>): CallOutcome => {
       outcome: inner.asked === true ? "asked" : inner.refusal === undefined ? "failure" : "denied",
       // A program's own error may have another field with that name.
       ...(inner.refusal !== undefined && typeof inner.rule === "string" ? { rule: inner.rule } : {}),
-      ...(typeof inner.approval === "string" ? { approval: { id: inner.approval } } : {}),
+      ...(typeof inner.approval === "string"
+        ? { approval: { id: inner.approval, ...(inner.answer === undefined ? {} : { answer: inner.answer }) } }
+        : {}),
       error: {
         code: codeOf(inner),
         message: failure.message,

@@ -30,6 +30,8 @@ export interface KiwiError {
   readonly asked?: boolean | undefined
   /** Id of the request that a person was asked, for the audit. */
   readonly approval?: string | undefined
+  /** What the person answered to that request, for the audit. */
+  readonly answer?: string | undefined
   /** Name of the rule that refuses, for the audit. */
   readonly rule?: string | undefined
   /** The rule with which a person would allow what was refused, for the audit. */

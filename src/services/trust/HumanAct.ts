@@ -51,8 +51,12 @@ export interface HumanRequest {
 export interface HumanChoice {
   /** "always" */
   readonly value: string
-  /** "Always: allow: fs.write(src/**)" */
+  /** "always: this call, and always in this project: allow: fs.write(src/**)" */
   readonly title: string
+  /** The same in a few words, for clients that cut a list of choices: "always: fs.write(src/**)". Default: the title. */
+  readonly short?: string
+  /** The title of the act with this answer, for the audit: "Refuse k7f3m2qa9x: run tool deploy". Default: the request's. */
+  readonly act?: string
 }
 
 /** Proof that a person agreed. Made only by a HumanGate. */

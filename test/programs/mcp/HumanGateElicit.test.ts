@@ -59,7 +59,7 @@ describe("a stateless call", () => {
       assert.strictEqual(asked(first.question).message, "Sign tool add 1.0.0 (project)\nRuns by python\nNew: 1 line")
       assert.strictEqual(
         asked(first.question).description,
-        "No \"– end –\" below? Decline, and type on a terminal: kiwi sign tool add\n\n+ print(1)\n– end –"
+        "No \"– end –\" below? Press Esc and type on a terminal: kiwi sign tool add\n\n+ print(1)\n– end –"
       )
       const requestState = first.question?.requestState
       const second = yield* round(seals, { inputResponses: { agree: yes }, requestState })
@@ -405,7 +405,7 @@ describe("a client that cuts", () => {
         description,
         default: false
       })
-      const elsewhere = "Decline, and type on a terminal: kiwi sign tool add"
+      const elsewhere = "Press Esc and type on a terminal: kiwi sign tool add"
       for (const name of cutting) {
         const { question } = yield* round(seals, named(name))
         const { description, message } = asked(question)

@@ -64,10 +64,11 @@ const inSession = (
   answers: Array<Answer>,
   asked: Array<string> = [],
   args: object = edit,
-  reads = "0 seconds"
+  reads = "0 seconds",
+  name = "tester"
 ) =>
   Effect.provideService(
-    callWith(server, { clientCapabilities: forms }, args),
+    callWith(server, { clientCapabilities: forms, clientInfo: { name, version: "1" } }, args),
     McpSchema.McpServerClient,
     McpSchema.McpServerClient.of({
       clientId: 0,
@@ -89,7 +90,7 @@ const structured = (result: unknown) =>
     readonly status: string
     readonly data?: { readonly call_id: string }
     readonly approval_id?: string
-    readonly error?: { readonly code: string; readonly remediation: string }
+    readonly error?: { readonly code: string; readonly message: string; readonly remediation: string }
   }
 
 const codeOf = (result: unknown) => structured(result).error?.code ?? structured(result).status
@@ -144,8 +145,11 @@ describe("a session's client is asked in place", () => {
     const [answer, code] of [
       [accept("no"), "APPROVAL_REJECTED"],
       [accept("never"), "APPROVAL_REJECTED"],
-      [{ action: "decline" }, "APPROVAL_REJECTED"],
+      [{ action: "decline" }, "APPROVAL_PENDING"],
+      [{ action: "decline", content: { agree: "no" } }, "APPROVAL_PENDING"],
+      [{ action: "decline", content: { agree: "once" } }, "APPROVAL_PENDING"],
       [{ action: "cancel" }, "APPROVAL_PENDING"],
+      [{ action: "cancel", content: { agree: "no" } }, "APPROVAL_PENDING"],
       [{ action: "accept" }, "APPROVAL_PENDING"],
       [accept(true), "APPROVAL_PENDING"],
       [accept("yes"), "APPROVAL_PENDING"],
@@ -205,7 +209,7 @@ describe("a session's client is asked in place", () => {
         const slow = Effect.andThen(Deferred.succeed(isHeard, undefined), Deferred.await(mayAnswer))
         const first = yield* Effect.forkChild(callAs("ada", "src/a.ts", Effect.as(slow, accept("once"))))
         yield* Deferred.await(isHeard)
-        const second = yield* callAs("grace", "src/b.ts", Effect.succeed({ action: "decline" }))
+        const second = yield* callAs("grace", "src/b.ts", Effect.succeed(accept("no")))
         assert.strictEqual(codeOf(second), "APPROVAL_REJECTED")
         assert.strictEqual(world.asking.ran, 0)
         yield* Deferred.succeed(mayAnswer, undefined)
@@ -276,10 +280,56 @@ describe("a stateless client", () => {
   test("learns of a no", ({ asking }, server) =>
     Effect.gen(function*() {
       const { requestState } = (yield* round(server)) as McpSchema.InputRequired
-      const answered = { inputResponses: { agree: { action: "decline" } }, requestState }
+      const answered = { inputResponses: { agree: accept("no") }, requestState }
       assert.strictEqual(codeOf(yield* round(server, answered)), "APPROVAL_REJECTED")
       assert.strictEqual(asking.ran, 0)
     }))
+})
+
+describe("a question that a person cannot read where it is put", () => {
+  const closing = [{ action: "decline" }, { action: "cancel" }, { action: "accept" }] as const
+  for (const answer of closing) {
+    test(
+      `is closed by ${answer.action}, and answered as its own text says: at a terminal`,
+      ({ asking, audit, use }, server) =>
+        Effect.gen(function*() {
+          const result = structured(yield* inSession(server, [answer]))
+          const id = result.approval_id ?? ""
+          assert.strictEqual(result.error?.code, "APPROVAL_PENDING")
+          assert.include(result.error?.message, "the question was closed here without an answer")
+          assert.strictEqual(
+            result.error?.remediation,
+            `Ask the person to type: kiwi approve ${id}; do not repeat the call before`
+          )
+          const acts = (yield* audit).flatMap((entry) => entry.kind === "act" ? [[entry.outcome, entry.answer]] : [])
+          assert.deepStrictEqual(acts, [["declined", undefined]])
+          yield* use(Effect.flatMap(ApprovalStore, (store) => answerIt(store, id, "once")))
+          const asked: Array<string> = []
+          assert.strictEqual(codeOf(yield* inSession(server, [], asked)), "success")
+          assert.deepStrictEqual([asking.ran, asked.length], [1, 0])
+        })
+    )
+  }
+
+  for (const name of ["claude-code", "codex-mcp-client"]) {
+    test(
+      `can be refused without the number at its end, in ${name}: and nothing else`,
+      ({ asking }, server) =>
+        Effect.gen(function*() {
+          for (
+            const [answer, code] of [["never", "APPROVAL_PENDING"], ["once", "APPROVAL_PENDING"], [
+              "no",
+              "APPROVAL_REJECTED"
+            ]]
+          ) {
+            const fiber = yield* Effect.forkChild(inSession(server, [accept(answer)], [], edit, "0 seconds", name))
+            yield* TestClock.adjust("40 seconds")
+            assert.strictEqual(codeOf(yield* Fiber.join(fiber)), code, answer)
+          }
+          assert.strictEqual(asking.ran, 0)
+        })
+    )
+  }
 })
 
 describe("a client that cannot ask", () => {

@@ -32,7 +32,7 @@ const answerText = ({ answered, id, state, what }: Approval, paint: Paint): stri
 const answered = Effect.fnUntraced(function*(approval: Approval) {
   const output = yield* Output
   yield* output.answer(
-    { ...shown(approval), made: approval.answered?.rules ?? [] },
+    { ...shown({ ...approval, answers: [] }), made: approval.answered?.rules ?? [] },
     (paint) => answerText(approval, paint)
   )
 })
@@ -55,10 +55,13 @@ export const approveCommand = Command.make("approve", {
     const rules = input.rule.length === 0 ? undefined : input.rule
     const approval = yield* inProject(() =>
       Effect.gen(function*() {
-        if (chosen.length > 0) return yield* answerApproval(input.id, by, { answers: chosen, rules })
-        const { approval: found, question } = yield* Effect.flatMap(ApprovalStore, (store) => store.propose(input.id))
+        if (chosen.length > 0) return yield* answerApproval(input.id, by, { answers: chosen, rules, again: true })
+        const { approval: found, question } = yield* Effect.flatMap(
+          ApprovalStore,
+          (store) => store.propose(input.id, { again: true })
+        )
         const answers = approving.filter((answer) => question.choices?.some(({ value }) => value === answer) === true)
-        return yield* answerApproval(found.id, by, { answers, rules })
+        return yield* answerApproval(found.id, by, { answers, rules, again: true })
       }).pipe(withQuestions)
     ).pipe(withGate(input.yes))
     yield* answered(approval)
@@ -70,7 +73,8 @@ export const approveCommand = Command.make("approve", {
     ),
     Command.withDescription(
       "Allow a call that waits for you. You are shown the call, what it would touch, what would run, and the rule that " +
-        "each answer makes. The caller then repeats the call. Without one of the first three flags, you are asked which."
+        "each answer makes. The caller then repeats the call. Without one of the first three flags, you are asked which. It also changes " +
+        "your mind: a call that you refused runs when it is repeated."
     ),
     Command.withShortDescription("Allow a call that waits for you"),
     Command.withExamples([

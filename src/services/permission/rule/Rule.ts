@@ -41,6 +41,7 @@ export interface Rule {
   readonly when: ReadonlyArray<RunNovelty> | undefined
   /** For the person who is asked, or whose agent is refused. */
   readonly reason: string | undefined
+  readonly entry: RuleEntry
 }
 
 /** The names by which rules call actions. */
@@ -250,7 +251,8 @@ export const makeRule = (entry: RuleEntry, context: RuleContext): Result.Result<
       signer: listOf<string>(entry.signer),
       digest: listOf<string>(entry.digest),
       when: listOf<RunNovelty>(entry.when),
-      reason: entry.reason
+      reason: entry.reason,
+      entry
     }
   })
 

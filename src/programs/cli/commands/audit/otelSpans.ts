@@ -113,6 +113,7 @@ export const makeSpans = () => {
         "kiwi.outcome": result?.outcome ?? "unknown",
         "kiwi.rule": result?.rule,
         "kiwi.approval": result?.approval?.id,
+        "kiwi.approval.answer": result?.approval?.answer,
         "kiwi.isolation": result?.isolation,
         "kiwi.cost.micro_usd": result?.cost?.micro_usd,
         "error.type": result?.error?.code
@@ -143,7 +144,7 @@ export const makeSpans = () => {
     status: statusOf(outcome, undefined)
   })
 
-  const ofAct = ({ act, at, by, caller, n, outcome, prev, title }: Entry<"act">): Span => ({
+  const ofAct = ({ act, answer, at, by, caller, n, outcome, prev, title }: Entry<"act">): Span => ({
     traceId: traceIdOf(`${n}:${prev}`),
     spanId: spanIdOf(`${n}:${prev}`),
     name: act,
@@ -153,6 +154,7 @@ export const makeSpans = () => {
     attributes: attributes({
       "kiwi.act": act,
       "kiwi.act.by": by,
+      "kiwi.act.answer": answer,
       "kiwi.act.title": title,
       ...ofCaller(caller),
       "kiwi.outcome": outcome
