@@ -20,6 +20,7 @@ import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { matchRule, type RuleQuery } from "../../services/permission/rule/matchRule.ts"
 import { parseRuleLine, type Rule, showRule } from "../../services/permission/rule/Rule.ts"
 import type { FoundRule, PlacedRule } from "../../services/permission/rule/RuleIndex.ts"
+import { showTool } from "../../services/permission/rule/ruleSubject.ts"
 import { ChildProcesses } from "../../services/process/ChildProcesses.ts"
 import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
@@ -86,8 +87,9 @@ const novel = ({ when }: Rule): string =>
  */
 const toolOffer = ({ parameters, when }: Rule, access: ToolAccess, query: RuleQuery): string | undefined => {
   if (parameters !== undefined || when !== undefined) return undefined
-  const allowing = Result.getOrUndefined(parseRuleLine(`allow: ${access.id}`))
-  return allowing !== undefined && matchRule(allowing, query, access) === "yes" ? access.id : undefined
+  const offer = showTool(access.id)
+  const allowing = Result.getOrUndefined(parseRuleLine(`allow: ${offer}`))
+  return allowing !== undefined && matchRule(allowing, query, access) === "yes" ? offer : undefined
 }
 
 /** What a rule says about an access. */

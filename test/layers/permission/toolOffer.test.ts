@@ -4,18 +4,18 @@ import { Effect } from "effect"
 import { decideIn, runOf, type RunOptions } from "../../support/permissionWorld.ts"
 
 const rules = (...all: ReadonlyArray<unknown>) => JSON.stringify({ rules: all })
-const remembered = [{ id: "r1", rule: "allow: db.query", client: "dev", at: "", by: "", approval: "r1" }]
+const remembered = [{ id: "r1", rule: "allow: tool.db.query", client: "dev", at: "", by: "", approval: "r1" }]
 
 const query: RunOptions = { tool: "db.query", by: ["you"] }
 
 describe("a tool that a rule asks about", () => {
   for (
     const [what, rule, run, offer] of [
-      ["by a pattern", { ask: "db.*" }, query, "allow: db.query"],
-      ["by its name", { ask: "db.query" }, query, "allow: db.query"],
-      ["with all others", { ask: "*" }, query, "allow: db.query"],
-      ["and comes with Kiwi", { ask: "db.*" }, { tool: "db.query", by: ["system"] }, "allow: db.query"],
-      ["for some parameters", { ask: "db.query", parameters: { sql: {} } }, query, undefined],
+      ["by a pattern", { ask: "db.*" }, query, "allow: tool.db.query"],
+      ["by its name", { ask: "tool.db.query" }, query, "allow: tool.db.query"],
+      ["with all others", { ask: "*" }, query, "allow: tool.db.query"],
+      ["and comes with Kiwi", { ask: "db.*" }, { tool: "db.query", by: ["system"] }, "allow: tool.db.query"],
+      ["for some parameters", { ask: "tool.db.query", parameters: { sql: {} } }, query, undefined],
       ["since it is new", { ask: "db.*", when: "first-run" }, query, undefined],
       ["since it has changed", { ask: "db.*", when: "changed" }, query, undefined],
       ["of another signer", { ask: "db.*" }, { tool: "db.query", by: ["grace"] }, undefined],
@@ -32,7 +32,7 @@ describe("a tool that a rule asks about", () => {
         assert.strictEqual((yield* decideIn({ ...options, remembered }, action)).outcome, "allow")
         const other = runOf({ ...run, tool: "db.drop" })
         const left = (yield* decideIn({ ...options, remembered }, other)).outcome
-        assert.strictEqual(left, rule.ask === "db.query" ? "allow" : "ask")
+        assert.strictEqual(left, rule.ask === "tool.db.query" ? "allow" : "ask")
       }))
   }
 })
