@@ -77,6 +77,9 @@ const subcommands: ReadonlyMap<string, Subcommand> = new Map<string, Subcommand>
   ["describe", { options: [/^--(?:tags|always|dirty|all)$/], operands: 1, each: commit }]
 ])
 
+/** Whether it is a subcommand that only reads, with the arguments that are known. */
+export const gitReads = (name: string): boolean => subcommands.has(name)
+
 /** Everything that git reads is below the folder, if the repository there is a plain one. */
 const repository: ReadonlyArray<ArgumentPath> = [{ path: ".", use: "repository" }]
 
