@@ -50,12 +50,12 @@ const house: House = {
     ["upstream", "proxy"]
   ],
   adapters: {
-    "src/layers/approval/ApprovalStoreFile.ts": ["process"],
     "src/layers/files/readRegular.ts": ["process"],
     "src/layers/files/replaceFiles.ts": ["process"],
     "src/layers/item/watchTiers.ts": ["timer"],
     "src/layers/presence/LineagePs.ts": ["process"],
     "src/layers/process/ChildProcessesNode.ts": ["process"],
+    "src/layers/process/isRunning.ts": ["process"],
     "src/layers/process/ownPrograms.ts": ["process"],
     "src/layers/process/processTree.ts": ["process"],
     "src/layers/trust/humanGate/HumanGateEmbedder.ts": ["process"],

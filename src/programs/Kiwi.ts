@@ -28,6 +28,7 @@ import type {
 import type { ToolResult } from "../services/proxy/ToolCall.ts"
 import type { SearchQuery } from "../services/search/ItemIndex.ts"
 import type { HumanGate } from "../services/trust/HumanAct.ts"
+import { withApproval } from "./approvals.ts"
 import type { DrawnChain } from "./chain.ts"
 import { chain } from "./chain.ts"
 import type { EnvExplanation } from "./envExplain.ts"
@@ -151,7 +152,8 @@ export const makeKiwiOver = <E>(
       Exit.isSuccess(exit) ? exit.value : Promise.reject(rejectionOf(exit.cause, signal))
     )
   }
-  const runAs = <A, E2>(
+  /** If a person has to agree, they are asked, and the call is made again. */
+  const runAs = <A, E2 extends { readonly _tag: string }>(
     use: (by: {
       readonly caller: ReturnType<typeof embedder>
       readonly callId: string
@@ -159,8 +161,9 @@ export const makeKiwiOver = <E>(
     options: CallOptions | undefined
   ) =>
     run(
-      Effect.gen(function*() {
-        return yield* use({ caller: embedder(client, yield* opened, profile), callId: yield* newCallId })
+      Effect.flatMap(opened, (id) => {
+        const caller = embedder(client, id, profile)
+        return withApproval(Effect.flatMap(newCallId, (callId) => use({ caller, callId })), caller, 0)
       }),
       options
     )
@@ -172,14 +175,10 @@ export const makeKiwiOver = <E>(
   const methods: Omit<Kiwi, "lockfile" | "close" | typeof Symbol.asyncDispose> = {
     run: (tool, parameters = {}, options = {}) => {
       const { onEvent, ...rest } = options
-      const effect = Effect.flatMap(
-        opened,
-        (id) => runTool(tool, parameters, { ...rest, client, profile, session: id })
-      )
-      return run(
-        onEvent === undefined ? effect : Effect.provideService(effect, CallEvents, listen(onEvent)),
-        options
-      )
+      return runAs(({ caller }) => {
+        const effect = runTool(tool, parameters, { ...rest, client, profile, session: caller.session })
+        return onEvent === undefined ? effect : Effect.provideService(effect, CallEvents, listen(onEvent))
+      }, options)
     },
     search: (query, options) => runAs(({ caller }) => search(query, caller), options),
     load: (query, options) => runAs(({ caller }) => load(query, caller), options),

@@ -1,5 +1,5 @@
 // Answering what waits for a person, and going on with a call once it is answered.
-import { Clock, Effect } from "effect"
+import { Clock, Duration, Effect, Option } from "effect"
 import type { ApprovalAnswer } from "../services/approval/Approval.ts"
 import { ApprovalPending } from "../services/approval/ApprovalErrors.ts"
 import { ApprovalNotices } from "../services/approval/ApprovalNotices.ts"
@@ -11,6 +11,7 @@ import { CallEvents } from "../services/call/CallEvents.ts"
 import { NestedApproval } from "../services/proxy/nesting.ts"
 import type { HumanGate } from "../services/trust/HumanAct.ts"
 import { asHuman } from "./humanAct.ts"
+import { lookAgain } from "./lookAgain.ts"
 
 /** A person answers one request. `id`: its own, or that of a session with one waiting request. */
 export const answerApproval = Effect.fnUntraced(function*(id: string, caller: Caller, options: AnswerOptions = {}) {
@@ -34,30 +35,24 @@ const isPending = (error: { readonly _tag: string }): error is ApprovalPending =
 /** A call can be asked about twice: where the rules change while a person reads. */
 const mostQuestions = 3
 
-/** How often a waiting call looks for an answer, and reports that it waits, in milliseconds. */
-const lookEvery = 500
-const reportEvery = 5_000
+/** How often a waiting call reports that it waits. */
+const reportEvery = Duration.seconds(5)
 
-/** Waits for another surface's answer. Returns whether there is one. */
+/** Waits for another surface's answer, for `wait` milliseconds. Returns whether there is one. */
 const awaitAnswer = Effect.fnUntraced(function*({ id }: ApprovalPending, wait: number) {
   const store = yield* ApprovalStore
   const { emit } = yield* CallEvents
   const started = yield* Clock.currentTimeMillis
-  let reported = started
-  for (;;) {
-    const found = (yield* store.list).find((one) => one.id === id)
-    if (found?.state !== "pending") return true
-    const now = yield* Clock.currentTimeMillis
-    if (now - started >= wait) return false
-    if (now - reported >= reportEvery) {
-      reported = now
-      yield* emit({
-        _tag: "Progress",
-        message: `waits for a person to answer request ${id}, for ${Math.round((now - started) / 1_000)} s`
-      })
-    }
-    yield* Effect.sleep(Math.min(lookEvery, wait - (now - started)))
-  }
+  const isAnswered = Effect.map(store.list, (all) => all.find((one) => one.id === id)?.state !== "pending")
+  const report = Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    emit({
+      _tag: "Progress",
+      message: `waits for a person to answer request ${id}, for ${Math.round((now - started) / 1_000)} s`
+    }))
+  const answered = Effect.repeat(isAnswered, { until: (is) => is, schedule: lookAgain })
+  const reports = Effect.forever(Effect.delay(report, reportEvery))
+  const inTime = yield* Effect.timeoutOption(Effect.raceFirst(answered, reports), wait)
+  return Option.isSome(inTime) || (yield* isAnswered)
 })
 
 /**

@@ -1,11 +1,11 @@
 // Copying an item into another tier, where it is then found and believed as its signer's.
 import { Effect } from "effect"
-import { findListed } from "../layers/permission/profile/callerProfile.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import { ItemCopies } from "../services/integrity/ItemCopies.ts"
 import { showLocation } from "../services/item/Item.ts"
 import { qualifiedId } from "../services/item/ItemPath.ts"
 import type { ItemQuery } from "../services/item/ItemStore.ts"
+import { findListed } from "../services/permission/profile/callerProfile.ts"
 import { govern } from "./govern.ts"
 
 export interface Copied {

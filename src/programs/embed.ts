@@ -22,7 +22,7 @@ export type { OutdatedLocksInput, ValidateLocksInput } from "../layers/lockfile/
 export { listLocks, outdatedLocks, validateLocks, verifyLocks } from "../layers/lockfile/uses/checkLocks.ts"
 export type { DiffLockInput, LinkDifference, LockDifference } from "../layers/lockfile/uses/diffLock.ts"
 export { diffLock } from "../layers/lockfile/uses/diffLock.ts"
-export { answerApproval } from "./approvals.ts"
+export { answerApproval, withApproval } from "./approvals.ts"
 export type { DrawnChain, DrawnLink, DrawnValue } from "./chain.ts"
 export { chain } from "./chain.ts"
 export type { ChangedFile, ChangedSince } from "./changedSince.ts"
@@ -133,7 +133,6 @@ export type { Builtin, BuiltinHandler } from "../services/primitive/Builtins.ts"
 export { Builtins, BuiltinTaken } from "../services/primitive/Builtins.ts"
 export type {
   CapturedOutput,
-  PrimitiveEvent,
   PrimitiveHandler,
   PrimitiveInput,
   PrimitiveResult,

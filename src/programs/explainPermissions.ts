@@ -4,6 +4,7 @@ import { Effect, Result } from "effect"
 import type { Schema } from "effect"
 import { nameOf } from "../layers/permission/PermissionGateRules.ts"
 import { findAccesses } from "../layers/permission/permissionSteps.ts"
+import { toolAccess } from "../layers/permission/ruleQuery.ts"
 import { validateParameters } from "../layers/primitive/steps/parameterSteps.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import type { Access } from "../services/capability/Access.ts"
@@ -102,13 +103,12 @@ export const explainPermissions = Effect.fn("explainPermissions")(
       return yield* blocked?.error ?? new RuleRefused({ rule: safeLine(item), issue: "is no tool" })
     }
     const { chain } = resolved
-    const { location: { id }, toolType } = chain.leaf.tool
     const call = { callId: "", caller, item, parameters: parameters ?? {}, dryRun: true }
     const touched = Effect.gen(function*() {
       const { parameters: valid } = yield* validate({ call, chain })
       return (yield* find({ call, chain, parameters: valid })).accesses
     })
-    const own: Access = { _tag: "Tool", capability: `tool.${id}`, id, toolType, parameters: undefined }
+    const own = toolAccess(chain, undefined)
     const accesses: ReadonlyArray<Access> = yield* Effect.catchIf(
       touched,
       (error) => parameters === undefined && innermost(error) instanceof ParametersInvalid,

@@ -1,7 +1,6 @@
 // The tools that a profile lists by name: which of them can be listed now, and how they are described to a client.
 import { Effect, Result, Schema } from "effect"
 import { sha256 } from "../layers/identity/sha256.ts"
-import { findListed } from "../layers/permission/profile/callerProfile.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import type { KiwiError } from "../services/error/KiwiError.ts"
 import { safeLine } from "../services/error/safeText.ts"
@@ -9,7 +8,8 @@ import { ItemParser } from "../services/format/ItemParser.ts"
 import type { ItemLocation, Tool } from "../services/item/Item.ts"
 import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
-import { exposedBy, type ExposedRef, type Profile } from "../services/permission/profile/Profile.ts"
+import { findListed } from "../services/permission/profile/callerProfile.ts"
+import { exposedBy, type ExposedRef, exposedUnaccepted, type Profile } from "../services/permission/profile/Profile.ts"
 import { checkReadiness } from "./itemState.ts"
 
 export interface ExposedTool {
@@ -129,7 +129,9 @@ export const exposedTools = Effect.fn("exposedTools")(function*(
   caller: Caller,
   reserved: ReadonlyArray<string>
 ) {
-  const out: Array<LeftOutTool> = []
+  const out: Array<LeftOutTool> = exposedUnaccepted(profile).map(({ file, id }) =>
+    leftOut(id, { message: `${file} is not accepted yet as it is`, remediation: "kiwi trust project" })
+  )
   const found = new Map<string, Omit<ExposedTool, "name">>()
   for (const ref of exposedBy(profile)) {
     const one = yield* describe(ref, caller).pipe(Effect.catch((error) => Effect.succeed(leftOut(ref.id, error))))

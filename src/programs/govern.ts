@@ -39,15 +39,14 @@ interface Governed {
   readonly lost: "warn" | "refuse"
 }
 
-/** The request of an action that a person is asked about. `subject`: what was found, with its digests. */
+/** An action as a person is asked about it. `subject`: what was found, with its digests. */
+interface Asked extends Pick<Governed, "caller" | "operation" | "parameters"> {
+  readonly callId: string
+  readonly subject: Readonly<Record<string, Schema.Json | undefined>>
+}
+
 const requestOf = (
-  { caller, callId, operation, parameters, subject }: {
-    readonly caller: Caller
-    readonly callId: string
-    readonly operation: string
-    readonly subject: Readonly<Record<string, Schema.Json | undefined>>
-    readonly parameters: Governed["parameters"]
-  },
+  { caller, callId, operation, parameters, subject }: Asked,
   action: Action,
   asks: ReadonlyArray<Ask>
 ): ApprovalRequest => {
@@ -66,6 +65,24 @@ const requestOf = (
   }
 }
 
+/** What was decided so far, for the audit. */
+interface Decided {
+  rule?: string
+  approval?: Pick<Approved, "id" | "by" | "answer">
+  asked?: ReturnType<typeof auditAsked>
+}
+
+/** Asks the gate and, where that asks, a person. */
+const permit = Effect.fnUntraced(function*(about: Asked, action: Action, decided: Decided) {
+  const { asks, rule, settled = [] } = yield* (yield* PermissionGate).decide(about.caller, action)
+  decided.rule = rule
+  decided.asked = auditAsked(asks, settled)
+  if (asks.length === 0) return
+  const approved = yield* (yield* ApprovalStore).require(requestOf(about, action, asks))
+  decided.approval = { id: approved.id, by: approved.by, answer: approved.answer }
+  decided.rule = approved.rule
+})
+
 /** `about` adds to the recorded subject of the result, even if the action fails later. */
 type About = (more: Partial<typeof AuditSubject.Type>) => void
 
@@ -79,15 +96,11 @@ export const govern = Effect.fnUntraced(function*<F extends Found, A, E extends 
   perform: (found: F) => Effect.Effect<A, E2, R2>
 ) {
   const audit = yield* AuditLog
-  const gate = yield* PermissionGate
-  const approvals = yield* ApprovalStore
   const { warn } = yield* CallWarnings
   const { caller, lost, operation, parameters } = request
   const callId = request.callId ?? (yield* newCallId)
   let subject = request.subject
-  let rule: string | undefined
-  let approval: Approved | undefined
-  let asked: ReturnType<typeof auditAsked>
+  const decided: Decided = {}
   return yield* audited(
     audit,
     {
@@ -98,12 +111,7 @@ export const govern = Effect.fnUntraced(function*<F extends Found, A, E extends 
       parameters: Rec.filter(parameters, Predicate.isNotUndefined)
     },
     {
-      ending: () => ({
-        subject,
-        rule,
-        asked,
-        ...(approval === undefined ? {} : { approval: { id: approval.id, by: approval.by, answer: approval.answer } })
-      }),
+      ending: () => ({ subject, ...decided }),
       lost: (value: A, error): Effect.Effect<A, AuditUnavailable> =>
         lost === "refuse" ? Effect.fail(error) : Effect.as(warn(resultLost), value)
     },
@@ -111,14 +119,7 @@ export const govern = Effect.fnUntraced(function*<F extends Found, A, E extends 
       const found = yield* find((more) => {
         subject = { ...subject, ...more }
       })
-      const decision = yield* gate.decide(caller, found.action)
-      rule = decision.rule
-      asked = auditAsked(decision.asks, decision.settled ?? [])
-      if (decision.asks.length > 0) {
-        const about = { caller, callId, operation, subject, parameters }
-        approval = yield* approvals.require(requestOf(about, found.action, decision.asks))
-        rule = approval.rule
-      }
+      yield* permit({ caller, callId, operation, subject, parameters }, found.action, decided)
       return yield* perform(found)
     })
   )
@@ -142,26 +143,19 @@ export const governRead = Effect.fnUntraced(
     perform: (found: F) => Effect.Effect<A, E2, R2>
   ) {
     const audit = yield* AuditLog
-    const gate = yield* PermissionGate
-    const approvals = yield* ApprovalStore
     const { warn } = yield* CallWarnings
     const call = yield* newCallId
     const startedAt = yield* Clock.currentTimeMillis
-    let rule: string | undefined
-    let approval: Approved | undefined
+    const decided: Decided = {}
     return yield* Effect.gen(function*() {
       const found = yield* find
-      const decision = yield* gate.decide(caller, found.action)
-      rule = decision.rule
-      if (decision.asks.length > 0) {
-        const asked = { caller, callId: call, operation, subject: { query }, parameters: filters ?? {} }
-        approval = yield* approvals.require(requestOf(asked, found.action, decision.asks))
-        rule = approval.rule
-      }
+      const about = { caller, callId: call, operation, subject: { query }, parameters: filters ?? {} }
+      yield* permit(about, found.action, decided)
       return yield* perform(found)
     }).pipe(
       Effect.onExit(Effect.fnUntraced(function*(exit) {
         const { error, ...outcome } = outcomeOf(exit)
+        const { approval, rule } = decided
         yield* audit.append({
           kind: "read",
           call,
@@ -171,9 +165,7 @@ export const governRead = Effect.fnUntraced(
           ...(filters === undefined ? {} : { filters: Rec.filter(filters, Predicate.isNotUndefined) }),
           shown: Exit.isSuccess(exit) ? shown(exit.value) : [],
           ...(rule === undefined ? {} : { rule }),
-          ...(approval === undefined
-            ? {}
-            : { approval: { id: approval.id, by: approval.by, answer: approval.answer } }),
+          ...(approval === undefined ? {} : { approval }),
           ...outcome,
           ...(error === undefined ? {} : { error: { code: error.code } }),
           duration_ms: (yield* Clock.currentTimeMillis) - startedAt

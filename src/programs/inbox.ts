@@ -3,9 +3,10 @@ import { Clock, Effect, Option } from "effect"
 import { sha256 } from "../layers/identity/sha256.ts"
 import { userRulesPath } from "../layers/permission/ruleSources.ts"
 import type { Approval } from "../services/approval/Approval.ts"
-import { answersOf, offersOf, together } from "../services/approval/Approval.ts"
+import { offersOf } from "../services/approval/Approval.ts"
 import { ApprovalNotFound } from "../services/approval/ApprovalErrors.ts"
-import { ApprovalStore } from "../services/approval/ApprovalStore.ts"
+import { ApprovalStore, type ListedApproval } from "../services/approval/ApprovalStore.ts"
+import { together } from "../services/approval/recordAnswer.ts"
 import type { AuditEntry } from "../services/audit/AuditEntry.ts"
 import { AuditLog } from "../services/audit/AuditLog.ts"
 import type { Caller } from "../services/call/Caller.ts"
@@ -83,8 +84,8 @@ const refusalsWithin = 7 * 24 * 60 * 60 * 1_000
 
 const time = (at: number): string => new Date(at).toISOString()
 
-export const shown = (approval: Approval, others: ReadonlyArray<Approval> = []): InboxRequest => {
-  const { answered, asks, at, caller, id, spent, state, until, what } = approval
+export const shown = (approval: ListedApproval, others: ReadonlyArray<Approval> = []): InboxRequest => {
+  const { answered, answers, asks, at, caller, id, spent, state, until, what } = approval
   const unique = (texts: ReadonlyArray<string>) => [...new Set(texts)]
   return {
     id,
@@ -96,7 +97,7 @@ export const shown = (approval: Approval, others: ReadonlyArray<Approval> = []):
     reasons: unique(asks.map(({ reason }) => reason)),
     rules: unique(asks.map(({ rule }) => rule)),
     offers: offersOf(asks),
-    answers: state === "pending" ? answersOf(approval) : [],
+    answers,
     asked_at: time(at),
     expires_at: time(until),
     ...(others.length === 0 ? {} : { settles: others.map((one) => one.id) }),
@@ -230,6 +231,18 @@ export interface RequestStatus extends InboxRequest {
   /** Of the question, while it waits: an answer over HTTP names it. */
   readonly digest?: string
 }
+
+/** Says of a question, whose id looks like a request's, how it is answered. */
+export const withQuestions = <A, E, R>(found: Effect.Effect<A, E | ApprovalNotFound, R>) =>
+  Effect.catchIf(
+    found,
+    (error) => error instanceof ApprovalNotFound,
+    Effect.fnUntraced(function*(error) {
+      const { waiting } = yield* Interventions
+      const isQuestion = (yield* waiting).some(({ id }) => id === error.id)
+      return yield* isQuestion ? new ApprovalNotFound({ id: error.id, isQuestion }) : error
+    })
+  )
 
 /** One request, or those of a session, newest first. */
 export const requestStatus = Effect.fnUntraced(function*(id: string) {

@@ -16,7 +16,7 @@ export interface KiwiOptions<Replaced extends KernelServices = never, E = never>
   /** A profile of the user or the project: only its items are found and run, under its rules. Default: none. */
   readonly profile?: string | undefined
   /**
-   * Asks the person about a human act. Signing and trusting fail with `HumanRequired` without it, below a coding agent,
+   * Asks the person about a human act, and about a call that they have to agree to. Signing and trusting fail with `HumanRequired` without it, below a coding agent,
    * in a tool's call, and if the signing key has a passphrase that is not in `KIWI_PASSPHRASE`.
    */
   readonly askPerson?: AskPerson | undefined

@@ -6,7 +6,7 @@ import type { Caller } from "../services/call/Caller.ts"
 import type { ItemType, Tier } from "../services/item/ItemId.ts"
 import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
-import { isListed, lockModeOf, type Profile } from "../services/permission/profile/Profile.ts"
+import { isListed, lockModeOf, type Profile, type ProfileText } from "../services/permission/profile/Profile.ts"
 import { Profiles, ProfileUnknown } from "../services/permission/profile/Profiles.ts"
 import { showRule } from "../services/permission/rule/Rule.ts"
 import { type ExposedTool, exposedTools, type LeftOutTool } from "./exposedTools.ts"
@@ -32,15 +32,20 @@ export interface ListedProfile {
   readonly description?: string
   /** "user:config/profiles.yaml:4" */
   readonly places: ReadonlyArray<string>
+  /** Those that nobody has accepted as they are: what they restrict counts, and they allow and list nothing. */
+  readonly not_accepted?: ReadonlyArray<string>
 }
 
 const listed = ({ name, texts }: Profile): ListedProfile => {
   const description = texts.find(({ entry, rules }) => entry.description !== undefined && !rules.narrows)?.entry
     .description
+  const placeOf = ({ file, line }: ProfileText) => `${file}:${line}`
+  const unaccepted = texts.filter(({ rules }) => rules.narrows)
   return {
     name,
     ...(description === undefined ? {} : { description }),
-    places: texts.map(({ file, line }) => `${file}:${line}`)
+    places: texts.map(placeOf),
+    ...(unaccepted.length === 0 ? {} : { not_accepted: unaccepted.map(placeOf) })
   }
 }
 

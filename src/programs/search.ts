@@ -1,6 +1,5 @@
 // Search: hits from the index, each with its present state and the text that may be shown.
 import { Effect, Option } from "effect"
-import { makeProfileOf } from "../layers/permission/profile/callerProfile.ts"
 import type { Caller } from "../services/call/Caller.ts"
 import { ItemParser } from "../services/format/ItemParser.ts"
 import { callSignature } from "../services/item/CallSignature.ts"
@@ -9,6 +8,7 @@ import { showLocation } from "../services/item/Item.ts"
 import type { ItemType, Tier } from "../services/item/ItemId.ts"
 import { qualifiedId } from "../services/item/ItemPath.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
+import { profileOf } from "../services/permission/profile/callerProfile.ts"
 import { isListed } from "../services/permission/profile/Profile.ts"
 import { ItemIndex, mostHits } from "../services/search/ItemIndex.ts"
 import type { IndexHit, SearchQuery } from "../services/search/ItemIndex.ts"
@@ -68,7 +68,10 @@ const describe = Effect.fnUntraced(
   }
 )
 
-/** Best first; of equal matches, items with a trusted signature first. Empty if nothing matches. */
+/**
+ * Best first; of equal matches, items with a trusted signature first, and last what no caller can run. Empty if nothing
+ * matches.
+ */
 export const search = Effect.fn("search")((query: SearchQuery, caller: Caller) => {
   const { query: words, ...filters } = query
   return governRead(
@@ -89,7 +92,7 @@ const queryFor = (hit: IndexHit) => ({ id: qualifiedId(hit), type: hit.type, tie
 /** The first hits that the caller's profile lists. */
 const listedHits = Effect.fnUntraced(function*(hits: ReadonlyArray<IndexHit>, caller: Caller, limit: number) {
   const { find: findAtOnce } = yield* (yield* ItemStore).atOnce
-  const profile = yield* (yield* makeProfileOf)(caller)
+  const profile = yield* profileOf(caller)
   const listed: Array<IndexHit> = []
   for (const hit of hits) {
     if (listed.length >= limit) break
@@ -104,8 +107,8 @@ const find = Effect.fnUntraced(function*(query: SearchQuery, caller: Caller) {
   const store = yield* ItemStore
   const limit = Math.min(mostShown, query.limit ?? 10)
   const found = caller.profile === undefined
-    ? yield* index.search({ ...query, limit })
-    : yield* listedHits(yield* index.search({ ...query, limit: mostHits }), caller, limit)
+    ? foundationsLast(yield* index.search({ ...query, limit: limit + mostFoundations })).slice(0, limit)
+    : yield* listedHits(foundationsLast(yield* index.search({ ...query, limit: mostHits })), caller, limit)
   const hits = yield* Effect.forEach(found, (hit: IndexHit) =>
     Effect.gen(function*() {
       const { hides, location } = yield* store.find(queryFor(hit))
@@ -126,8 +129,21 @@ const find = Effect.fnUntraced(function*(query: SearchQuery, caller: Caller) {
     ))
   return hits
     .filter((h) => h !== undefined)
-    .toSorted((a, b) => b.score - a.score || unverifiedLast(a.hit) - unverifiedLast(b.hit))
+    .toSorted((a, b) =>
+      Number(isFoundation(a.hit)) - Number(isFoundation(b.hit)) || b.score - a.score ||
+      unverifiedLast(a.hit) - unverifiedLast(b.hit)
+    )
     .map((h): SearchHit => h.hit)
 })
+
+/** What tools are built on, and nobody calls: a search for a tool shows it behind all that can be called. */
+const isFoundation = ({ category, tier, type }: Pick<IndexHit, "category" | "tier" | "type">): boolean =>
+  tier === "system" && type === "tool" && /^(?:capabilities|primitives|runtimes)(?:\/|$)/.test(category)
+
+/** There are fewer of them. */
+const mostFoundations = 32
+
+const foundationsLast = (hits: ReadonlyArray<IndexHit>): ReadonlyArray<IndexHit> =>
+  hits.toSorted((a, b) => Number(isFoundation(a)) - Number(isFoundation(b)))
 
 const unverifiedLast = (hit: SearchHit): number => hit.version === undefined ? 1 : 0

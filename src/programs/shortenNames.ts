@@ -2,6 +2,7 @@
 // of the project's author. An agent is shown a short identifier as it is, and of any other name its start and digest.
 import { Effect } from "effect"
 import { cutName } from "../layers/identity/shownName.ts"
+import type { Listing } from "../services/item/ItemSources.ts"
 import { ItemStore } from "../services/item/ItemStore.ts"
 import { LockfileStore } from "../services/lockfile/LockfileStore.ts"
 import { ProjectTrust } from "../services/trust/ProjectTrust.ts"
@@ -19,8 +20,6 @@ const lockEnd = ".lock.json"
 /** "math/add@1.0.0.lock.json" → "math", "add", "1.0.0". */
 const partsOfLock = (path: string): ReadonlyArray<string> =>
   path.split(/[/@]/).map((part) => part.endsWith(lockEnd) ? part.slice(0, -lockEnd.length) : part)
-
-const pathOf = (shown: string): string => shown.slice(shown.indexOf(":lockfiles/") + ":lockfiles/".length)
 
 export type ShortenNames = <A>(value: A) => A
 
@@ -50,23 +49,34 @@ const cutter = (names: ReadonlySet<string>): ShortenNames => {
   return <A>(value: A) => cut(value) as A
 }
 
-const namesOfLocks = Effect.gen(function*() {
-  const { invalid, locks } = yield* Effect.flatMap(LockfileStore, (store) => store.list({ scope: "project" }))
-  return [...locks.map(({ path }) => path), ...invalid.map(({ lockfile }) => pathOf(lockfile))].flatMap(partsOfLock)
-})
+/** What names of a project were taken from, and the function that shortens them. */
+interface Known {
+  readonly listings: ReadonlyArray<Listing>
+  readonly locks: ReadonlyArray<string>
+  readonly shorten: ShortenNames | undefined
+}
+
+const known = new WeakMap<ItemStore["Service"], Known>()
+
+const namesIn = ({ byId }: Listing): ReadonlyArray<string> =>
+  [...byId.keys()].concat([...byId.values()].flat().flatMap(({ location }) => location.category.split("/")))
 
 /**
- * The function to apply to an answer about this project before an agent gets it. `locks`: whether the answer may name
- * locks. `undefined` if nothing has to be shortened.
+ * The function to apply to an answer about this project before an agent gets it. `undefined` if nothing has to be
+ * shortened. Names are collected again only after a change: every call asks.
  */
-export const shortenNames = Effect.fnUntraced(function*(locks: boolean) {
+export const shortenNames = Effect.gen(function*() {
   const trust = yield* ProjectTrust
   if ((yield* trust.state)._tag !== "Restricted") return undefined
-  const items = yield* Effect.flatMap(ItemStore, (store) => store.list({ tier: "project" }))
-  const names = [
-    ...items.map(({ id }) => id),
-    ...items.flatMap(({ category }) => category.split("/")),
-    ...(locks ? yield* namesOfLocks : [])
-  ]
-  return cutter(new Set(names.filter((name) => !isPlainName(name))))
+  const store = yield* ItemStore
+  const listings = yield* store.listings("project")
+  const locks = yield* Effect.flatMap(LockfileStore, (lockfiles) => lockfiles.paths("project"))
+  const before = known.get(store)
+  if (before?.locks === locks && listings.every((listing, index) => listing === before.listings[index])) {
+    return before.shorten
+  }
+  const names = [...listings.flatMap(namesIn), ...locks.flatMap(partsOfLock)].filter((name) => !isPlainName(name))
+  const shorten = names.length === 0 ? undefined : cutter(new Set(names))
+  known.set(store, { listings, locks, shorten })
+  return shorten
 })

@@ -13,9 +13,11 @@ import { agentRemedy } from "../../src/services/error/agentRemedy.ts"
 import type { ErrorCause, ErrorObject, KiwiError } from "../../src/services/error/KiwiError.ts"
 import { codeOf, innermost, isKiwiError, stateOf, toErrorObject } from "../../src/services/error/KiwiError.ts"
 import type { PathProtected } from "../../src/services/filesystem/fileErrors.ts"
-import type { LockUseError } from "../../src/services/lockfile/Lockfiles.ts"
+import type { LockMissing, LockQueryError } from "../../src/services/lockfile/Lockfiles.ts"
+import type { LockWriteError } from "../../src/services/lockfile/LockfileStore.ts"
 import type { ChainReason, ToolCallError } from "../../src/services/proxy/ToolProxy.ts"
 import { ToolChainError } from "../../src/services/proxy/ToolProxy.ts"
+import type { HumanRequired } from "../../src/services/trust/HumanAct.ts"
 import { errorClasses, stringsOf } from "./catalog.ts"
 import { environment, loadExamples, planted } from "./Example.ts"
 import { render, shownOf } from "./page.ts"
@@ -41,7 +43,8 @@ it("programs that embed Kiwi can name every error of a service", () => {
 
 /** Those of the lock tools and the file tools are causes of `BuiltinFailed`. */
 type CallErrorName =
-  | (Exclude<ToolCallError, ToolChainError> | ChainReason | LockUseError | PathProtected)["_tag"]
+  | (Exclude<ToolCallError, ToolChainError> | ChainReason | PathProtected)["_tag"]
+  | (LockQueryError | LockWriteError | LockMissing | HumanRequired)["_tag"]
   // Of threads.
   | "BudgetExceeded"
 

@@ -7,6 +7,7 @@ import * as PermissionGateDefault from "../../src/layers/permission/PermissionGa
 import * as RememberedRulesMemory from "../../src/layers/permission/RememberedRulesMemory.ts"
 import * as Projects from "../../src/layers/Projects.ts"
 import * as SettingsMemory from "../../src/layers/settings/SettingsMemory.ts"
+import * as KiwiHomeMemory from "../../src/layers/workspace/KiwiHomeMemory.ts"
 import type { ApprovalStore } from "../../src/services/approval/ApprovalStore.ts"
 import { AuditLog } from "../../src/services/audit/AuditLog.ts"
 import type { Access } from "../../src/services/capability/Access.ts"
@@ -88,6 +89,7 @@ export const askingKernelWith = Effect.fnUntraced(function*(
 export const askingKernel = askingKernelWith(
   Layer.fresh(ApprovalStoreMemory.layer).pipe(
     Layer.provide(RememberedRulesMemory.layer),
-    Layer.provide(SettingsMemory.layer)
+    Layer.provide(SettingsMemory.layer),
+    Layer.provide(KiwiHomeMemory.layer)
   )
 )

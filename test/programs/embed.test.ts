@@ -188,6 +188,77 @@ describe("makeKiwi", () => {
     assert.strictEqual((await kiwi.run("echo", { text: "x" })).status, "success")
   })
 
+  describe("a call that a rule asks about", () => {
+    const asking = "rules:\n  - ask: echo\n  - ask: kiwi.search\n  - ask: kiwi.load\n  - ask: kiwi.help\n"
+    const asks = (answers: ReadonlyArray<boolean | string>) => {
+      const asked: Array<string> = []
+      const askPerson: Embed.AskPerson = ({ title }) => answers[asked.push(title.replace(/ \w{10}:/, "")) - 1] ?? false
+      return { asked, kiwi: makeTestKiwi({ project: items, programs, permissions: asking, askPerson }) }
+    }
+    const pending = async (promise: Promise<unknown>) =>
+      assert.strictEqual((await rejection(promise) as { readonly _tag: string })._tag, "ApprovalPending")
+
+    for (const answer of [true, "once", "session", "always"]) {
+      it(`runs once the person has answered ${answer}`, async () => {
+        const { asked, kiwi } = asks([answer])
+        assert.deepStrictEqual((await kiwi.run("echo", { text: "x" })).data, ["--", "x"])
+        assert.deepStrictEqual(asked, ["Allow run tool echo"])
+        // What was answered for one call is asked about again, what is remembered is not.
+        if (answer === true || answer === "once") await pending(kiwi.run("echo", { text: "x" }))
+        else assert.strictEqual((await kiwi.run("echo", { text: "y" })).status, "success")
+        await kiwi.close()
+      })
+    }
+
+    for (const answer of [false, "", "yes", "Once", "true"]) {
+      it(`does not run if the answer is ${JSON.stringify(answer)}, and waits`, async () => {
+        const { asked, kiwi } = asks([answer])
+        await pending(kiwi.run("echo", { text: "x" }))
+        assert.lengthOf(asked, 1)
+        const waiting = await kiwi.runPromise(Effect.flatMap(Embed.ApprovalStore, (store) => store.list))
+        assert.deepStrictEqual(waiting.map(({ state }) => state), ["pending"])
+        await kiwi.close()
+      })
+    }
+
+    it("is refused if the answer is no", async () => {
+      const { kiwi } = asks(["no"])
+      const error = await rejection(kiwi.run("echo", { text: "x" })) as { readonly _tag: string }
+      assert.strictEqual(error._tag, "ApprovalRejected")
+      await kiwi.close()
+    })
+
+    it("is asked about in every method", async () => {
+      const { asked, kiwi } = asks([true, true, true])
+      assert.deepStrictEqual((await kiwi.search({ query: "echo" })).map(({ id }) => id), ["echo"])
+      assert.strictEqual((await kiwi.load({ id: "echo" })).item?.call, "echo(text: string)")
+      await pending(kiwi.search({ query: "other" }).then(() => kiwi.search({ query: "more" })))
+      assert.lengthOf(asked, 4)
+      await kiwi.close()
+    })
+
+    it("waits in the inbox where nobody can be asked", async () => {
+      await using kiwi = makeTestKiwi({ project: items, programs, permissions: asking })
+      await pending(kiwi.run("echo", { text: "x" }))
+    })
+
+    it("is asked about in a program of Effect, too", () =>
+      Effect.gen(function*() {
+        const titles: Array<string> = []
+        const gate = Embed.HumanGate.of({
+          ask: ({ digest, kind, title }) => {
+            titles.push(title)
+            return Effect.succeed({ kind, digest, choice: "once", by: "embedder" } as const)
+          }
+        })
+        const { data } = yield* Embed.withApproval(runTool("echo", { text: "x" }), Embed.embedder("mine", "s"), 0).pipe(
+          Effect.provideService(Embed.HumanGate, gate)
+        )
+        assert.deepStrictEqual(data, ["--", "x"])
+        assert.lengthOf(titles, 1)
+      }).pipe(Effect.provide(kernel({ project: items, permissions: asking })), Effect.runPromise))
+  })
+
   it("gives all calls of one Kiwi the same session and client, and each its own id", async () => {
     await using kiwi = makeTestKiwi({ project: items, programs })
     await kiwi.run("echo", { text: "x" })
@@ -355,7 +426,8 @@ describe("the library", () => {
         "validateLocks",
         "verifyFrozen",
         "verifyLocks",
-        "version"
+        "version",
+        "withApproval"
       ]
     )
   })

@@ -36,7 +36,7 @@ describe("kiwi permissions", () => {
       yield* run(place, ["deny", "deploy", "--caller", "ci", "--reason", "only by hand"])
       assert.strictEqual(
         text(place),
-        `# What agents may do: docs/permissions.md. In each file deny beats ask, and ask beats allow.
+        `# What agents may do: kiwi permissions --help. In each file deny beats ask, and ask beats allow.
 rules:
   - allow: shell.run(npm test)
   # by hand
@@ -55,6 +55,11 @@ rules:
       yield* run(place, ["remove", "user:3"])
       assert.notInclude(text(place), "npm test")
       assert.include(text(place), "infra")
+      put(place, "rules:\n  - allow: shell.run(npm test)\n")
+      yield* run(place, ["remove", "user:2"])
+      yield* run(place, ["allow", "shell.run(npm test)"])
+      yield* run(place, ["deny", "deploy"])
+      assert.strictEqual(text(place), "rules:\n  - allow: shell.run(npm test)\n  - deny: deploy\n")
     }).pipe(Effect.scoped))
 
   it.live("shows the change first, and changes nothing without a yes", () =>
@@ -221,6 +226,10 @@ rules:
       assert.deepStrictEqual(only.speaks.map(({ decides }: { decides: boolean }) => decides), [false, true])
       const { stdout } = yield* run(place, ["explain", "core/ping"])
       assert.include(stdout, "It is refused.")
+      put(place, "rules:\n  - allow: ping\n    parameters: {text: {enum: [a]}}\n")
+      const asked = yield* explain
+      assert.strictEqual(asked.outcome, "ask")
+      assert.include(asked.accesses[0].reason, "allows it with other parameters")
       const unknown = JSON.parse((yield* run(place, ["explain", "core/ping", "--profile", "no", "--json"])).stdout)
       assert.strictEqual(unknown.error.code, "PROFILE_UNKNOWN")
     }).pipe(Effect.scoped))

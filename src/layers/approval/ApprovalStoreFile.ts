@@ -3,7 +3,6 @@
 // that is damaged, a link or somebody else's holds no requests: what it seemed to allow is asked anew.
 import { Effect, Layer, Option, Result, Schema } from "effect"
 import { join, relative } from "node:path"
-import { kill, pid } from "node:process"
 import type { Approvals } from "../../services/approval/Approval.ts"
 import { Approval } from "../../services/approval/Approval.ts"
 import { ApprovalsUnavailable } from "../../services/approval/ApprovalErrors.ts"
@@ -14,19 +13,12 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { type LockError, LockTimeout, LockUnavailable, ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { Readings } from "../files/believe.ts"
-import { errorCode } from "../process/errorCode.ts"
+import { isRunning, ownPid } from "../process/isRunning.ts"
 import { listKnown } from "../workspace/WorkspaceNode.ts"
 import * as Shared from "./makeApprovalStore.ts"
 
 const Kept = Schema.fromJsonString(Schema.Struct({ v: Schema.Literal(1), approvals: Schema.Array(Approval) }))
 const decode = Schema.decodeUnknownResult(Kept)
-
-/** A process with this number; another user's counts too. */
-const runs = (other: number): boolean =>
-  Result.match(Result.try(() => kill(other, 0)), {
-    onSuccess: () => true,
-    onFailure: (error) => errorCode(error) === "EPERM"
-  })
 
 const isLockError = (error: unknown): error is LockError =>
   error instanceof LockTimeout || error instanceof LockUnavailable
@@ -84,7 +76,7 @@ export const make = Effect.gen(function*() {
     )
 
   return yield* Shared.make({
-    processes: { own: pid, runs },
+    processes: { own: ownPid, runs: isRunning },
     read: Effect.map(readings.getEffect(join(home, path), load), (found = []) => found),
     change: <A, E>(change: (approvals: Approvals) => Effect.Effect<readonly [A, Approvals], E>) =>
       Effect.gen(function*() {

@@ -11,16 +11,16 @@ import type { Ask } from "../../services/permission/PermissionGate.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Primitives } from "../../services/primitive/Primitive.ts"
 import { blame } from "../call/blame.ts"
-import type { Facts, Prepared } from "../call/Step.ts"
+import { type Done, type Facts, type MadeSteps, type Prepared, type SoFar, take } from "../call/Step.ts"
+import { threadOf } from "../capability/callSteps.ts"
 import { sha256 } from "../identity/sha256.ts"
 import { shownName } from "../identity/shownName.ts"
-import { pinCopies } from "../integrity/integritySteps.ts"
 import { makeMayAlso } from "../permission/mayAlso.ts"
-import { renderConfig, validateConfig } from "../primitive/steps/configSteps.ts"
-import { runPrimitive } from "../primitive/steps/effectSteps.ts"
 import { requestText } from "./requestText.ts"
 
-type Asked = Facts<Exclude<keyof Prepared, "approval" | "toolFile" | "config" | "shownConfig" | "placed">>
+/** What is known of a call that a person may have to agree to. */
+export type AskedFacts = Exclude<keyof Prepared, "approval" | "toolFile" | "config" | "shownConfig" | "placed">
+type Asked = Facts<AskedFacts>
 
 const whose = (by: SignedBy | undefined): string => {
   switch (by?._tag) {
@@ -44,13 +44,11 @@ const whose = (by: SignedBy | undefined): string => {
 
 const notAsked = { approval: undefined }
 
-export const requireApproval = Effect.gen(function*() {
+/** `last`: the steps that run the call. As a dry run they tell what it would do. */
+export const requireApproval = Effect.fnUntraced(function*<R>(last: Effect.Effect<MadeSteps<never>, never, R>) {
   const approvals = yield* ApprovalStore
   const remembered = yield* RememberedRules
-  const pin = yield* pinCopies
-  const render = yield* renderConfig
-  const validate = yield* validateConfig
-  const run = yield* runPrimitive
+  const { list: steps } = yield* last
   const primitives = yield* Primitives
   const mayAlso = yield* makeMayAlso
 
@@ -88,19 +86,14 @@ export const requireApproval = Effect.gen(function*() {
 
   /** The call as a dry run, before any secret is read. */
   const planOf = Effect.fnUntraced(function*(facts: Asked) {
-    const dry = { ...facts, approval: undefined, call: { ...facts.call, dryRun: true } }
-    const pinned = { ...dry, ...(yield* pin(dry)) }
-    const rendered = { ...pinned, ...(yield* render(pinned)) }
-    // The secrets' values, which a schema would check, are not there yet.
-    const isSecret = facts.env.references !== undefined && facts.env.references.size > 0
-    const config = isSecret ? rendered.shownConfig ?? rendered.config : rendered.config
-    const whole = { ...rendered, config, ...(isSecret ? {} : yield* validate(rendered)) }
-    const { primitive } = yield* run(whole)
-    return { config: whole.shownConfig ?? whole.config, plan: primitive.data, secrets: whole.secrets }
+    const known: SoFar = { ...facts, approval: undefined, call: { ...facts.call, dryRun: true } }
+    for (const step of steps) yield* take(step, known)
+    const { config, primitive, secrets, shownConfig } = known as Done
+    return { config: shownConfig ?? config, plan: primitive.data, secrets }
   })
 
   return Effect.fnUntracedEager(function*(facts: Asked) {
-    const { asks, call, chain, env, isolation, parameters, verified } = facts
+    const { asks, call, chain, claims, env, isolation, parameters, verified } = facts
     const { within = [] } = call
     if (asks.length === 0 || call.dryRun) return notAsked
     const { config, plan, secrets } = yield* planOf(facts)
@@ -143,8 +136,13 @@ export const requireApproval = Effect.gen(function*() {
         parameters,
         config,
         isolation,
-        // The same call by a tool is another one.
-        ...(within.length === 0 ? [] : [within.map(({ tool }) => tool)])
+        // The same call by a tool, in a thread or for a directive is another one.
+        ...(within.length === 0 ? [] : [within.map(({ tool }) => tool)]),
+        ...(claims === undefined ? [] : [{
+          directive: claims.act,
+          // A thread that was made for one call has another name when the call is repeated.
+          ...(within.some((one) => claims.sub === threadOf(one.call)) ? {} : { thread: claims.sub })
+        }])
       ]))
     })
     yield* rememberRuns(asks, call.caller, approved)

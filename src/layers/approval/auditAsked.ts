@@ -9,7 +9,8 @@ import type { Ask, SettledAsk } from "../../services/permission/PermissionGate.t
 const longest = 1_000
 const most = 50
 
-const touchedOf = (access: Access): typeof AuditTouched.Type | undefined => {
+/** What rules need of an access that they can name. */
+export const touchedOf = (access: Access): typeof AuditTouched.Type | undefined => {
   switch (access._tag) {
     case "Path": {
       const { _tag, below, capability, path } = access

@@ -6,6 +6,7 @@ import {
   answersOf,
   claim,
   dismiss,
+  endSession,
   grants,
   isInTime,
   offersOf,
@@ -31,11 +32,14 @@ import { showAccess } from "../../services/capability/Access.ts"
 import type { Access } from "../../services/capability/Access.ts"
 import { answeredRuleIssue } from "../../services/permission/answeredRule.ts"
 import { ruleFor } from "../../services/permission/offeredRule.ts"
+import { askersOf } from "../../services/permission/PermissionGate.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
 import { requireAct, sawUnreadable } from "../../services/trust/HumanAct.ts"
+import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { questionOf, refusalOf, rulesOf } from "./approvalQuestion.ts"
+import { touchedOf } from "./auditAsked.ts"
 
 export interface ApprovalBackend {
   /**
@@ -62,6 +66,13 @@ const byOf = ({ agent, by, seen }: HumanAct): string =>
 /** A rule is kept in plain text and has to be exact, so none is made of what carries a secret. */
 const isKeepable = (rule: string | undefined): rule is string => rule !== undefined && redactUrls(rule) === rule
 
+const keepableOf = (access: Access) => {
+  const whole = showAccess(access)
+  const shown = redactUrls(whole)
+  const touches = shown === whole ? touchedOf(access) : undefined
+  return { access: shown, ...(touches === undefined ? {} : { touches }) }
+}
+
 /** What `never` denies: exactly what was asked. */
 const denialOf = (access: Access) => {
   const rule = access._tag === "Plain" ? undefined : ruleFor(access)
@@ -71,10 +82,15 @@ const denialOf = (access: Access) => {
 export const make = Effect.fnUntraced(function*({ change, processes, read }: ApprovalBackend) {
   const settings = yield* Settings
   const remembered = yield* RememberedRules
+  const { userHome } = yield* KiwiHome
 
   const life = Effect.map(settings.current, ({ approvalsTimeout }) => Duration.toMillis(approvalsTimeout))
 
-  const hasEnded = ({ pid }: Approval): boolean => pid !== undefined && processes?.runs(pid) === false
+  const hasEnded = ({ ended, pid }: Approval): boolean =>
+    ended === true || (pid !== undefined && processes?.runs(pid) === false)
+
+  const possibleFor = (approval: Approval): ReadonlyArray<ApprovalAnswer> =>
+    approval.state === "pending" ? answersOf(approval, hasEnded(approval)) : []
 
   const find = Effect.fnUntraced(function*(approvals: Approvals, id: string, now: number, again = false) {
     const named = approvals.find((one) => one.id === id)
@@ -135,7 +151,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
   const ask = Effect.fnUntraced(function*(approval: Approval, { answers, rules }: AnswerOptions) {
     const isRefused = approval.state === "rejected"
     if (isRefused) yield* requireTakenBack(approval)
-    const possible = answersOf(approval, hasEnded(approval)).filter((answer) => !isRefused || grants(answer))
+    const possible = isRefused ? answersOf(approval, hasEnded(approval)).filter(grants) : possibleFor(approval)
     const offered = answers ?? possible
     const other = offered.find((answer) => !possible.includes(answer))
     if (other !== undefined || offered.length === 0) {
@@ -168,9 +184,10 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         ...(processes === undefined ? {} : { pid: processes.own }),
         what,
         ...(tool === undefined ? {} : { tool }),
-        asks: asks.map(({ access, offer, reason, rule }) => ({
-          access: redactUrls(showAccess(access)),
+        asks: asks.map(({ access, askedBy, offer, reason, rule }) => ({
+          ...keepableOf(access),
           rule,
+          ...(askedBy === undefined ? {} : { askedBy }),
           reason,
           ...(isKeepable(offer) ? { offer } : {}),
           ...denialOf(access)
@@ -200,7 +217,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
           return yield* new ApprovalExpired({ id, what, rule })
       }
     }),
-    list: Effect.flatMap(read, settled),
+    list: Effect.map(Effect.flatMap(read, settled), (all) => all.map((one) => ({ ...one, answers: possibleFor(one) }))),
     propose: Effect.fnUntraced(function*(id, options = {}) {
       const now = yield* Clock.currentTimeMillis
       return yield* ask(yield* find(settle(yield* read, now), id, now, options.again), options)
@@ -231,18 +248,19 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         }
         const rules = rulesOf(approval, answer, options.rules)
         const by = byOf(act)
-        const { client, session } = approval.caller
+        const { caller: { client, session }, pid } = approval
+        const until = answer !== "session" ? {} : pid === undefined ? { session } : { session, pid }
         yield* remembered.add(rules.map((rule, index) => ({
           id: index === 0 ? approval.id : `${approval.id}-${index + 1}`,
           rule,
           client,
-          ...(answer === "session" ? { session } : {}),
+          ...until,
           at: new Date(now).toISOString(),
           by,
-          answers: [...new Set(approval.asks.map((asked) => asked.rule))],
+          answers: [...new Set(approval.asks.flatMap(askersOf))],
           approval: approval.id
         })))
-        const after = record(current, approval, { answer, rules, by, at: now }, lasts)
+        const after = record(current, approval, { answer, rules, by, at: now }, lasts, { home: userHome })
         return [after.find((one) => one.id === approval.id) ?? approval, after] as const
       }))
     }),
@@ -261,6 +279,8 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         return [waiting.length, refuseAll(current, ids, byOf(act), now, lasts)] as const
       }))
     }),
+    endSession: (session) =>
+      change((approvals) => Effect.succeed([undefined, endSession(approvals, session)] as const)),
     dismiss: (id) => change((approvals) => Effect.succeed([undefined, dismiss(approvals, id)] as const))
   })
 })

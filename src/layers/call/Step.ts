@@ -135,9 +135,23 @@ interface Planned<R> extends Omit<Step, "run"> {
   readonly make: MakeStep<never, object | void, R>
 }
 
-/** A list of steps. `Known`: the facts that are known after all of them; `Traced`: after those that `trace` runs. */
-export class Steps<Known extends keyof Done, Traced extends keyof Done, R = never> {
+/**
+ * A list of steps. `Known`: the facts that are known after all of them; `Traced`: after those that `trace` runs; `Start`:
+ * those that it begins with.
+ */
+export class Steps<
+  Known extends keyof Done,
+  Traced extends keyof Done,
+  R = never,
+  Start extends keyof Done = Beginning
+> {
   static readonly from: Steps<Beginning, Beginning> = new Steps([])
+  /** For the end of a list. */
+  static after<Start extends keyof Done>(): Steps<Start, never, never, Start> {
+    return new Steps<Start, never, never, Start>([])
+  }
+  /** Never set: see `followedBy`. */
+  declare readonly starts?: (fact: Start) => void
   readonly #planned: ReadonlyArray<Planned<R>>
   private constructor(planned: ReadonlyArray<Planned<R>>) {
     this.#planned = planned
@@ -148,8 +162,8 @@ export class Steps<Known extends keyof Done, Traced extends keyof Done, R = neve
     name: string,
     make: MakeStep<Facts<Traced>, Adds, R2>,
     says?: string
-  ): Steps<Known | Added<Adds>, Traced | Added<Adds>, R | R2> {
-    return new Steps<Known | Added<Adds>, Traced | Added<Adds>, R | R2>([
+  ): Steps<Known | Added<Adds>, Traced | Added<Adds>, R | R2, Start> {
+    return new Steps<Known | Added<Adds>, Traced | Added<Adds>, R | R2, Start>([
       ...this.#planned,
       { name, isTraced: true, make, ...(says === undefined ? {} : { says }) }
     ])
@@ -159,8 +173,15 @@ export class Steps<Known extends keyof Done, Traced extends keyof Done, R = neve
   called<Adds extends Partial<Done> | void, R2>(
     name: string,
     make: MakeStep<Facts<Known>, Adds, R2>
-  ): Steps<Known | Added<Adds>, Traced, R | R2> {
-    return new Steps<Known | Added<Adds>, Traced, R | R2>([...this.#planned, { name, isTraced: false, make }])
+  ): Steps<Known | Added<Adds>, Traced, R | R2, Start> {
+    return new Steps<Known | Added<Adds>, Traced, R | R2, Start>([...this.#planned, { name, isTraced: false, make }])
+  }
+
+  /** Adds a list that begins with facts that are known by now. */
+  followedBy<Adds extends keyof Done, R2, Needs extends Known>(
+    last: Steps<Adds, never, R2, Needs>
+  ): Steps<Known | Adds, Traced, R | R2, Start> {
+    return new Steps<Known | Adds, Traced, R | R2, Start>([...this.#planned, ...last.#planned])
   }
 
   /** Gives every step its services. */

@@ -2,7 +2,7 @@
 import { Effect, Result } from "effect"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import type { Access } from "../../services/capability/Access.ts"
-import { isSigned } from "../../services/capability/Access.ts"
+import { isBeside } from "../../services/capability/Access.ts"
 import { covers, denies, hasPatterns } from "../../services/capability/Grant.ts"
 import type { GrantSet } from "../../services/capability/Grant.ts"
 
@@ -21,9 +21,9 @@ const loadPatterns = Effect.map(engine, ({ linearPattern }) => (pattern: string,
   return made(text)
 })
 
-/** What the tool's signer chose needs no grant beside that for the tool, and must not be denied. */
+/** What the tool's signer chose needs no grant beside that for the tool, nor what a command names; neither may be denied. */
 export const coversAccess = (grants: GrantSet, access: Access): Effect.Effect<boolean> =>
-  isSigned(access)
+  isBeside(access)
     ? Effect.sync(() => !denies(grants, access))
     : access._tag === "Tool" && hasPatterns(grants)
     ? Effect.map(loadPatterns, (matches) => covers(grants, access, matches))

@@ -3,19 +3,20 @@ import { Effect } from "effect"
 import type { ChainError, ResolveError } from "../../services/chain/ChainResolver.ts"
 import { ChainResolver } from "../../services/chain/ChainResolver.ts"
 import { codeOf } from "../../services/error/KiwiError.ts"
-import type { FoundItem } from "../../services/item/ItemStore.ts"
+import type { FoundItem, ItemStore } from "../../services/item/ItemStore.ts"
+import { findListed } from "../../services/permission/profile/callerProfile.ts"
+import type { Profiles } from "../../services/permission/profile/Profiles.ts"
 import type { ToolCall } from "../../services/proxy/ToolCall.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { ToolChainError } from "../../services/proxy/ToolProxy.ts"
 import { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { blame } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
-import { makeFindListed } from "../permission/profile/callerProfile.ts"
 import * as AcceptChildren from "./acceptChildren.ts"
 
 export const resolveChain = Effect.gen(function*() {
   const chains = yield* ChainResolver
-  const findListed = yield* makeFindListed
+  const services = yield* Effect.context<ItemStore | Profiles>()
   const trust = yield* ProjectTrust
 
   /** The details of an invalid file quote it, so they are left out in a restricted project. */
@@ -46,7 +47,7 @@ export const resolveChain = Effect.gen(function*() {
       ? resolve(call, found)
       // Before anything of it is read: an error may quote the item.
       : Effect.flatMap(
-        findListed(call.caller, { id: call.item, tier: call.tier, type: "tool" }),
+        Effect.provide(findListed(call.caller, { id: call.item, tier: call.tier, type: "tool" }), services),
         (listed) => resolve(call, listed)
       )
 })

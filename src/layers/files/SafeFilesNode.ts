@@ -3,6 +3,7 @@
 import { Array as Arr, Clock, Effect, Layer, Result } from "effect"
 import { closeSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { type FileWrite, type ReadOptions, SafeFiles, type WriteRefused } from "../../services/files/SafeFiles.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { errorCode } from "../process/errorCode.ts"
@@ -38,7 +39,7 @@ const unlessGone = <A>(use: () => A): A | undefined => {
 export const make = Effect.fnUntraced(function*(layerOptions: { readonly naming?: Naming }) {
   const { home } = yield* KiwiHome
   const naming = layerOptions.naming ?? defaultNaming
-  const swept = new Set<string>()
+  const swept = new BoundedMap<string, number>(10_000)
 
   const isPrivate = (root: string): boolean => isInside(home, root)
 

@@ -39,6 +39,12 @@ export const isSameState = (a: BigIntStats, b: BigIntStats): boolean =>
   a.ino === b.ino && a.ctimeNs === b.ctimeNs && a.mtimeNs === b.mtimeNs && a.size === b.size && a.dev === b.dev &&
   a.mode === b.mode && a.uid === b.uid
 
+/** Whether the file is in the state in which it was read, and a change since would be seen. A link's target may change. */
+export const isUnchanged = (known: BigIntStats | undefined, now: BigIntStats | undefined, readAt: number): boolean =>
+  known === undefined || now === undefined
+    ? known === now
+    : isSameState(known, now) && isSettled(known, readAt) && !now.isSymbolicLink()
+
 interface Reading<A> {
   readonly stat: BigIntStats
   readonly value: A

@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto"
 import * as fs from "node:fs"
 import { join } from "node:path"
 import { kill, pid } from "node:process"
+import type { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import { errorCode } from "../process/errorCode.ts"
 import { type Folder, lstat, maxDepth, openFolder, syncFolder } from "./folders.ts"
 import { readFolder } from "./listFolder.ts"
@@ -28,18 +29,25 @@ const isWriterGone = (name: string): boolean =>
     onFailure: (error) => errorCode(error) !== "EPERM"
   })
 
-/** Removes temporary files that a crashed process left in this folder. Done once for each folder and process. */
-export const sweep = (folder: Folder, swept: Set<string>, now: number): void => {
+/**
+ * Removes temporary files that killed processes left in this folder. Done again once what it left there is old enough, or
+ * another process may have been killed. `swept`: by folder, when that is, in milliseconds.
+ */
+export const sweep = (folder: Folder, swept: BoundedMap<string, number>, now: number): void => {
   const { dev, ino } = fs.fstatSync(folder.fd, { bigint: true })
   const key = `${dev}:${ino}`
-  if (swept.has(key)) return
-  swept.add(key)
+  const again = swept.get(key)
+  if (again !== undefined && now < again && again - now <= writerAge) return
+  let next = writerAge
   for (const { name } of readFolder(folder.at("."))) {
     if (!leftover.test(name)) continue
     const found = lstat(folder.at(name))
-    const age = found === undefined ? 0 : now - Number(found.mtimeMs)
+    if (found === undefined) continue
+    const age = now - Number(found.mtimeMs)
     if (age > writerAge || (age > leftoverAge && isWriterGone(name))) fs.rmSync(folder.at(name), { force: true })
+    else next = leftoverAge
   }
+  swept.set(key, now + next)
 }
 
 /** The mode of the new file, and whether the umask still applies to it. */

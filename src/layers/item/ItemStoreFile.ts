@@ -31,18 +31,17 @@ const sizeOf = ({ snapshot }: CachedSnapshot): number =>
   snapshot.files.reduce((sum, f) => sum + f.bytes.length + 256, snapshot.bytes.length + 1024)
 
 /** The real root of a tier. The project's must be inside the project; the user's may be a link. */
-const findRoot =
-  (tier: Tier, root: string, inside: string | undefined) => (): Result.Result<string | undefined, ItemUnreadable> => {
-    const real = Catalog.realPathOf(root)
-    if (real === undefined || Catalog.statOf(real)?.isDirectory() !== true) return Result.succeed(undefined)
-    return inside === undefined || real.startsWith(`${inside}/`) ? Result.succeed(real) : Result.fail(
-      new ItemUnreadable({
-        item: `${tier}:`,
-        issue: "escapes",
-        detail: "the tier's folder is a link out of the project"
-      })
-    )
-  }
+const findRoot = (tier: Tier, root: string, inside: string | undefined) => (): Catalog.FoundRoot => {
+  const real = Catalog.realPathOf(root)
+  if (real === undefined || Catalog.statOf(real)?.isDirectory() !== true) return Result.succeed(undefined)
+  return inside === undefined || real.startsWith(`${inside}/`) ? Result.succeed(real) : Result.fail(
+    new ItemUnreadable({
+      item: `${tier}:`,
+      issue: "escapes",
+      detail: "the tier's folder is a link out of the project"
+    })
+  )
+}
 
 /** A link must lead to a regular file below the same type folder. */
 const resolveLink = (location: ItemLocation): Result.Result<ItemLocation, ItemUnreadable> => {
@@ -94,7 +93,7 @@ export const make = Effect.gen(function*() {
   const extractors = yield* Extractors
   const project = Option.getOrUndefined(workspace.project)
 
-  const roots: Record<Tier, () => Result.Result<string | undefined, ItemUnreadable>> = {
+  const roots: Record<Tier, () => Catalog.FoundRoot> = {
     project: project === undefined ? () => Result.succeed(undefined) : findRoot("project", project.ai, project.root),
     user: findRoot("user", home.userSpace, undefined),
     system: findRoot("system", home.systemSpace, undefined)
@@ -113,11 +112,11 @@ export const make = Effect.gen(function*() {
     })
   )
 
-  const listing: MakeItemStore.Backend["listing"] = Effect.fnUntracedEager(function*(tier, type) {
+  const listing = Effect.fnUntracedEager(function*(tier: Tier, type: ItemType, root?: Catalog.FoundRoot) {
     const further = tier === "system" || type === "directive"
       ? []
       : Array.from((yield* extractors.of(type, tier)).keys())
-    return yield* catalogs.get(`${tier}:${type}`)!.listing(further)
+    return yield* catalogs.get(`${tier}:${type}`)!.listing(further, root)
   })
 
   const cache = new BoundedMap<string, CachedSnapshot>(maxCached, sizeOf)
@@ -152,7 +151,12 @@ export const make = Effect.gen(function*() {
   )
 
   const store = MakeItemStore.make({
-    listing,
+    listing: (tier, type) => listing(tier, type),
+    listings: (tier) =>
+      Effect.suspend(() => {
+        const root = roots[tier]()
+        return Effect.forEach(ItemType.literals, (type) => listing(tier, type, root))
+      }),
     resolve: makeResolve(),
     read,
     rootOf: (tier) =>

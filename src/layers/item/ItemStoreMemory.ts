@@ -4,7 +4,7 @@ import { Effect, Layer, Option, Result, Stream } from "effect"
 import type { FolderFile, ItemLocation, ItemSnapshot } from "../../services/item/Item.ts"
 import { showLocation, typeFolder } from "../../services/item/Item.ts"
 import { ItemInvalid, ItemUnreadable } from "../../services/item/ItemErrors.ts"
-import type { ItemType, Tier } from "../../services/item/ItemId.ts"
+import { ItemType, type Tier } from "../../services/item/ItemId.ts"
 import {
   detachedSuffix,
   folderManifest,
@@ -137,6 +137,7 @@ export const makeFiles = (tiers: MemoryTiers, further: FurtherExtensions = {}): 
 
   return {
     listing: (tier, type) => Effect.sync(() => listing(tier, type)),
+    listings: (tier) => Effect.sync(() => ItemType.literals.map((type) => listing(tier, type))),
     resolve: (entry) => Result.succeed(entry.location),
     read: (location) => Effect.suspend(() => Effect.fromResult(readOne(location))),
     rootOf: (tier) => tier === "project" && tiers.project === undefined ? Option.none() : Option.some(roots[tier]),

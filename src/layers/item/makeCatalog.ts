@@ -48,11 +48,13 @@ const fewFolders = 16
 
 // Lists here may be very long, so they are never spread into a call: too many arguments overflow the stack.
 
+/** A tier's real root, or why it cannot be used. Undefined if there is none. */
+export type FoundRoot = Result.Result<string | undefined, ItemUnreadable>
+
 export interface CatalogOptions {
   readonly type: ItemType
   readonly tier: Tier
-  /** The tier's real root, or why it cannot be used. Undefined if there is none. */
-  readonly root: () => Result.Result<string | undefined, ItemUnreadable>
+  readonly root: () => FoundRoot
   /** Whether its files never change during the process. */
   readonly fixed: boolean
 }
@@ -245,10 +247,10 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
     return true
   }
 
-  /** Whether nothing has changed since the last complete walk, by the folders' own times. */
-  const isCurrent = (base: string): boolean => {
-    const stat = statOf(base)
-    if (stat === undefined || !stat.isDirectory() || !top.settled || !isSameStamp(top.stamp, stat)) return false
+  /** Whether nothing has changed since the last complete walk, by the folders' own times. `stat`: of the top folder. */
+  const isCurrent = (base: string, stat: Fs.Stats | undefined): boolean => {
+    if (stat?.isDirectory() !== true) return top.stamp === undefined && top.problems.length === 0
+    if (!top.settled || !isSameStamp(top.stamp, stat)) return false
     for (const folder of order) {
       if (!folder.settled) return false
       const now = folder.descriptor === undefined
@@ -280,10 +282,10 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
     releaseAll(top)
     order = []
     top = makeFolder("")
+    complete = false
   }
 
-  const refresh = Effect.fnUntraced(function*(further: ReadonlyArray<string>) {
-    const found = findRoot()
+  const refresh = Effect.fnUntraced(function*(further: ReadonlyArray<string>, found: FoundRoot) {
     if (Result.isFailure(found)) {
       reset()
       listing = { byId, problems: [found.failure] }
@@ -296,13 +298,14 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
     }
     if (root === undefined) return emptyListing
     const base = `${root}/${typeFolder[type]}`
-    if (statOf(base)?.isSymbolicLink() === true) {
+    const stat = statOf(base)
+    if (stat?.isSymbolicLink() === true) {
       reset()
       const problem = new ItemUnreadable({ item: show(""), issue: "escapes", detail: "the folder itself is a link" })
       listing = { byId, problems: [problem] }
       return listing
     }
-    if (complete && isCurrent(base)) return listing
+    if (complete && isCurrent(base, stat)) return listing
     const now = yield* Clock.currentTimeMillis
     // A walk that is interrupted has changed entries. The next one makes another listing, so that this one is not taken
     // for what is there.
@@ -332,10 +335,11 @@ export const make = ({ fixed, root: findRoot, tier, type }: CatalogOptions) => {
   })
 
   return {
-    listing: (further: ReadonlyArray<string>): Effect.Effect<Listing> =>
+    /** `found`: the root, if the caller has just looked for it. */
+    listing: (further: ReadonlyArray<string>, found?: FoundRoot): Effect.Effect<Listing> =>
       fixed && complete
         ? Effect.succeed(listing)
-        : semaphore.withPermit(Effect.suspend(() => refresh(further))),
+        : semaphore.withPermit(Effect.suspend(() => refresh(further, found ?? findRoot()))),
     close: (): void => {
       releaseAll(top)
     }

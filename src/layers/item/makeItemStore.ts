@@ -22,6 +22,8 @@ import { defined } from "../../services/schema/defined.ts"
 
 /** The files of the tiers. */
 export interface Backend extends ItemSource {
+  /** The listing of each type. */
+  readonly listings: (tier: Tier) => Effect.Effect<ReadonlyArray<Listing>>
   /** The location of an entry, with links followed. */
   readonly resolve: (entry: Entry) => Result.Result<ItemLocation, ItemUnreadable>
   readonly rootOf: (tier: Tier) => Option.Option<string>
@@ -228,6 +230,14 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
     return found
   })
 
+  const listingsOf: ItemStore["Service"]["listings"] = Effect.fnUntraced(function*(tier) {
+    const all = [...yield* files.listings(tier)]
+    for (const source of others.get(tier) ?? []) {
+      for (const type of ItemType.literals) all.push(yield* source.listing(tier, type))
+    }
+    return all
+  })
+
   const list: ItemStore["Service"]["list"] = Effect.fn("ItemStore.list")(function*(filter = {}) {
     const locations: Array<ItemLocation> = []
     for (const tier of filter.tier === undefined ? tiers : [filter.tier]) {
@@ -296,6 +306,7 @@ export const make = (files: Backend, { named }: ItemSources["Service"]): ItemSto
       return { find: (query) => findIn(listings, query) }
     }),
     list,
+    listings: listingsOf,
     problems,
     read,
     rootOf: files.rootOf,

@@ -12,7 +12,7 @@ import { Workspace } from "../../services/workspace/Workspace.ts"
 import { Readings, statOf } from "../files/believe.ts"
 import * as LockIndexFile from "./lockIndexFile.ts"
 import type { Tree } from "./lockTree.ts"
-import { findLeftovers, readLock, walkLocks } from "./lockTree.ts"
+import { findLeftovers, makeLockPaths, readLock, walkLocks } from "./lockTree.ts"
 import type { Found, ScopeBackend } from "./makeLockfileStore.ts"
 import * as MakeLockfileStore from "./makeLockfileStore.ts"
 
@@ -59,6 +59,7 @@ const makeBackend = Effect.fnUntraced(function*(scope: LockScope, root: string, 
     scope,
     read: (path, now) => readings.get(join(tree.root, path), now, () => readLock(tree, path)),
     walk: (category) => walkLocks(tree, category),
+    paths: makeLockPaths(tree),
     writeAll: (writes) => files.writeAll(root, writes.map(({ data, path }) => ({ path: `${folder}/${path}`, data }))),
     remove,
     exclusively,

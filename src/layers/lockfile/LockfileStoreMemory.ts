@@ -31,6 +31,7 @@ const makeBackend = (
           .filter(([path]) => isLockfile(path, category))
           .map(([path, text]) => MakeLockfileStore.readStored(scope, path, text))
       ),
+    paths: () => [...texts.keys()].filter((path) => isLockfile(path, undefined)),
     writeAll: (writes) =>
       Effect.sync(() =>
         writes.map(({ data, path }) => {

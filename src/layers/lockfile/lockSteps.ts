@@ -4,16 +4,17 @@ import { Effect } from "effect"
 import { codeOf } from "../../services/error/KiwiError.ts"
 import { Lockfiles } from "../../services/lockfile/Lockfiles.ts"
 import { stricter } from "../../services/lockfile/LockMode.ts"
+import { profileOf } from "../../services/permission/profile/callerProfile.ts"
 import { lockModeOf } from "../../services/permission/profile/Profile.ts"
+import { Profiles } from "../../services/permission/profile/Profiles.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import { blame } from "../call/blame.ts"
 import type { Facts } from "../call/Step.ts"
-import { makeProfileOf } from "../permission/profile/callerProfile.ts"
 
 /** The settings of this call, and its lock mode: the strictest of the setting, the caller's profile and the call. */
 export const chooseLockMode = Effect.gen(function*() {
   const settings = yield* Settings
-  const profileOf = yield* makeProfileOf
+  const profiles = yield* Profiles
 
   return ({ call }: Facts<"call">) => {
     const chosen = Effect.map(settings.current, (current) => ({
@@ -22,10 +23,14 @@ export const chooseLockMode = Effect.gen(function*() {
     }))
     return call.caller.profile === undefined
       ? chosen
-      : Effect.zipWith(chosen, profileOf(call.caller), ({ lockMode, ...rest }, profile) => ({
-        ...rest,
-        lockMode: stricter(lockMode, profile && lockModeOf(profile))
-      }))
+      : Effect.zipWith(
+        chosen,
+        Effect.provideService(profileOf(call.caller), Profiles, profiles),
+        ({ lockMode, ...rest }, profile) => ({
+          ...rest,
+          lockMode: stricter(lockMode, profile && lockModeOf(profile))
+        })
+      )
   }
 })
 

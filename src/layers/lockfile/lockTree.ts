@@ -6,7 +6,7 @@ import { join } from "node:path"
 import type { LockScope } from "../../services/lockfile/LockfileStore.ts"
 import { lockSuffix } from "../../services/lockfile/lockName.ts"
 import { attempt } from "../files/attempt.ts"
-import { statOf } from "../files/believe.ts"
+import { isUnchanged, statOf } from "../files/believe.ts"
 import { readFolder } from "../files/listFolder.ts"
 import { readAll, withRegular } from "../files/readRegular.ts"
 import { asRead, isAbsent } from "../files/refused.ts"
@@ -58,12 +58,16 @@ const openFolder = (tree: Tree, path: string): Result.Result<ReadonlyArray<Fs.Di
   }
 }
 
-/** What lies in a folder and in those below it, each with its path; `issue`: why a folder is not entered. */
-function* walkFolders(tree: Tree, start: string): Generator<
+/**
+ * What lies in a folder and in those below it, each with its path; `issue`: why a folder is not entered. `enter` is told
+ * of each folder before it is read.
+ */
+function* walkFolders(tree: Tree, start: string, enter: (path: string) => void = () => {}): Generator<
   { readonly path: string; readonly entry: Fs.Dirent } | { readonly path: string; readonly issue: string }
 > {
   const waiting = [start]
   for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
+    enter(folder)
     const entries = openFolder(tree, folder)
     if (Result.isFailure(entries)) {
       yield { path: folder, issue: entries.failure }
@@ -81,6 +85,36 @@ function* walkFolders(tree: Tree, start: string): Generator<
   }
 }
 
+const isCalledLock = ({ name }: Fs.Dirent): boolean => name.endsWith(lockSuffix) && !name.startsWith(".")
+
+/**
+ * A function for the paths of all lockfiles, valid or not, and of what is not entered. While no folder has changed,
+ * that is the same array as before, and costs one stat for each folder. `now`: milliseconds, taken before the call.
+ */
+export const makeLockPaths = (tree: Tree) => {
+  let known: {
+    readonly paths: ReadonlyArray<string>
+    readonly folders: ReadonlyArray<readonly [folder: string, stat: Fs.BigIntStats | undefined]>
+    readonly at: number
+  } | undefined
+  return (now: number): ReadonlyArray<string> => {
+    if (known?.folders.every(([folder, stat]) => isUnchanged(stat, statOf(folder), known!.at)) === true) {
+      return known.paths
+    }
+    const paths: Array<string> = []
+    const folders: Array<readonly [string, Fs.BigIntStats | undefined]> = []
+    const enter = (path: string) => {
+      const folder = join(tree.root, path)
+      folders.push([folder, statOf(folder)])
+    }
+    for (const found of walkFolders(tree, "", enter)) {
+      if ("issue" in found || isCalledLock(found.entry)) paths.push(found.path)
+    }
+    known = { paths, folders, at: now }
+    return paths
+  }
+}
+
 /** Every lockfile of a category and those below it, or of all. Files with other names are ignored. */
 export const walkLocks = Effect.fnUntraced(function*(tree: Tree, category: string | undefined) {
   const all: Array<Found> = []
@@ -89,8 +123,7 @@ export const walkLocks = Effect.fnUntraced(function*(tree: Tree, category: strin
       all.push(Result.fail(lockInvalid(tree.scope, found.path, found.issue)))
       continue
     }
-    const { name } = found.entry
-    if (!name.endsWith(lockSuffix) || name.startsWith(".")) continue
+    if (!isCalledLock(found.entry)) continue
     const lock = readLock(tree, found.path)
     if (lock !== undefined) all.push(lock)
     if (all.length % batch === 0) yield* Effect.yieldNow

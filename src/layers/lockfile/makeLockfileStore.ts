@@ -32,6 +32,8 @@ export interface ScopeBackend {
   readonly read: (path: string, now: number) => Found | undefined
   /** Every lockfile, or those of a category and the categories below it. */
   readonly walk: (category: string | undefined) => Effect.Effect<ReadonlyArray<Found>>
+  /** Of all lockfiles, and of folders that cannot be walked. The same array as before if nothing has changed. */
+  readonly paths: (now: number) => ReadonlyArray<string>
   /** One answer for each, in their order. */
   readonly writeAll: (
     writes: ReadonlyArray<FileWrite>
@@ -67,6 +69,8 @@ export const readStored = (scope: LockScope, path: string, text: string): Found 
   if (path === lockPath(key, lockfile.chain_hash)) return Result.succeed({ lockfile, scope, path, variant: true })
   return Result.fail(lockInvalid(scope, path, "it says that it is of another tool, version, category or chain"))
 }
+
+const noPaths: ReadonlyArray<string> = []
 
 const isFor = (lock: StoredLock, key: LockKey, variant: boolean): boolean => {
   const { root } = lock.lockfile
@@ -275,6 +279,7 @@ export const make = (backends: ReadonlyArray<ScopeBackend>): LockfileStore["Serv
         Clock.currentTimeMillis,
         (now) => backends.map((backend) => locksIn(backend, key, chainHash, now))
       ),
+    paths: (scope) => Effect.map(Clock.currentTimeMillis, (now) => backendsOf(scope)[0]?.paths(now) ?? noPaths),
     save,
     saveAll,
     list,

@@ -1,10 +1,9 @@
 // Decides by the rules of user and project, and by what Kiwi ships where neither has one. Every access of an action is
 // decided by itself, and the strictest outcome holds for all. A remembered answer settles what would be asked, and never
 // what is denied; the answer `never` is one more rule that denies.
-import { Clock, Effect, Layer } from "effect"
-import { realpathSync } from "node:fs"
+import { Clock, Effect, Layer, Result } from "effect"
 import type { Caller } from "../../services/call/Caller.ts"
-import type { Access } from "../../services/capability/Access.ts"
+import type { Access, ToolAccess } from "../../services/capability/Access.ts"
 import { showAccess } from "../../services/capability/Access.ts"
 import { safeLine } from "../../services/error/safeText.ts"
 import type { Action } from "../../services/permission/Action.ts"
@@ -14,17 +13,21 @@ import type { Ask, Decision, JudgedAccess, SettledAsk } from "../../services/per
 import { PermissionDenied, PermissionGate } from "../../services/permission/PermissionGate.ts"
 import type { RuleSource } from "../../services/permission/PermissionRules.ts"
 import { PermissionRules } from "../../services/permission/PermissionRules.ts"
+import { profileOf } from "../../services/permission/profile/callerProfile.ts"
 import { profileRule } from "../../services/permission/profile/Profile.ts"
+import { Profiles } from "../../services/permission/profile/Profiles.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
-import type { RuleQuery } from "../../services/permission/rule/matchRule.ts"
-import { type Rule, showRule } from "../../services/permission/rule/Rule.ts"
+import { matchRule, type RuleQuery } from "../../services/permission/rule/matchRule.ts"
+import { parseRuleLine, type Rule, showRule } from "../../services/permission/rule/Rule.ts"
 import type { FoundRule, PlacedRule } from "../../services/permission/rule/RuleIndex.ts"
+import { showTool } from "../../services/permission/rule/ruleSubject.ts"
 import { ChildProcesses } from "../../services/process/ChildProcesses.ts"
 import { SchemaValidator } from "../../services/schema/SchemaValidator.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
+import { sha256 } from "../identity/sha256.ts"
+import { realOrPlanned } from "../workspace/home/homeFolders.ts"
 import { makeFollowIndex } from "./followLinks.ts"
-import { makeProfileOf } from "./profile/callerProfile.ts"
 import { requireListed } from "./profile/requireListed.ts"
 import { makeDenials } from "./rememberedDenials.ts"
 import { accessesOf, queryOf } from "./ruleQuery.ts"
@@ -46,10 +49,20 @@ const alwaysPossible = new Set<Action["_tag"]>(["Search", "Load", "Help", "Sign"
 /** "user:config/permissions.yaml:4" */
 export const nameOf = ({ file, id, line }: PlacedRule): string => id === undefined ? `${file}:${line}` : `${file} ${id}`
 
+/** A rule as answers know it. Its line may change, and another rule may come to stand there. */
+const identityOf = ({ file, rule }: PlacedRule): string => `${file} ${sha256(JSON.stringify(rule.entry))}`
+
 const shown = ({ rule }: PlacedRule): string => safeLine(showRule(rule), 200)
 
 const strictness = ({ match, rule }: FoundRule): number =>
-  rule.outcome === "deny" ? match === "yes" ? 3 : 2 : rule.outcome === "ask" ? 2 : 1
+  rule.outcome === "deny" ? match === "yes" ? 3 : 2 : rule.outcome === "ask" || match === "perhaps" ? 2 : 1
+
+/** A rule that allows the tool, but not with these parameters. */
+const allowsOthers = ({ match, rule }: FoundRule): boolean => rule.outcome === "allow" && match === "perhaps"
+
+/** Of the rules of one file that allow, one is enough. */
+const allowsIn = (file: string) => (one: FoundRule): boolean =>
+  one.file === file && one.rule.outcome === "allow" && one.match === "yes"
 
 /** The strictest rule, or undefined. Of equally strict ones, the first in the first file. */
 const strictest = (found: ReadonlyArray<FoundRule>): FoundRule | undefined => {
@@ -68,8 +81,19 @@ const novel = ({ when }: Rule): string =>
     ? ", and nobody has agreed to it as it is now; it is asked again if it changes"
     : ", and nobody has agreed yet that this caller runs it here"
 
+/**
+ * The tool itself, if a rule that names it covers this one: not a tool of another signer. Nothing is offered for a rule
+ * that asks about some calls alone, or about what is new.
+ */
+const toolOffer = ({ parameters, when }: Rule, access: ToolAccess, query: RuleQuery): string | undefined => {
+  if (parameters !== undefined || when !== undefined) return undefined
+  const offer = showTool(access.id)
+  const allowing = Result.getOrUndefined(parseRuleLine(`allow: ${offer}`))
+  return allowing !== undefined && matchRule(allowing, query, access) === "yes" ? offer : undefined
+}
+
 /** What a rule says about an access. */
-const verdictOf = (found: FoundRule, access: Access, confined = false): Verdict => {
+const verdictOf = (found: FoundRule, access: Access, query: RuleQuery, confined = false): Verdict => {
   const { rule } = found
   const name = nameOf(found)
   const why = rule.reason === undefined ? "" : `: ${safeLine(rule.reason, 300)}`
@@ -86,9 +110,11 @@ const verdictOf = (found: FoundRule, access: Access, confined = false): Verdict 
           : `Do not try another way. A person takes it back with: kiwi permissions remove ${found.id}`
       }
     case 2: {
-      const offer = offerFor(access, confined)
+      const offer = access._tag === "Tool" ? toolOffer(rule, access, query) : offerFor(access, confined)
       const isUnclear = found.match === "perhaps"
-      const about = !isUnclear
+      const about = allowsOthers(found)
+        ? "allows it with other parameters"
+        : !isUnclear
         ? "is about it"
         : access._tag === "Path"
         ? "is about something below it"
@@ -106,6 +132,29 @@ const verdictOf = (found: FoundRule, access: Access, confined = false): Verdict 
   }
 }
 
+/** The question of all rules that ask, and of the default if it asks too: an answer settles it if it is for each. */
+const questionOf = (
+  found: ReadonlyArray<FoundRule>,
+  own: Verdict | undefined,
+  access: Access,
+  query: RuleQuery,
+  confined: boolean
+): Verdict => {
+  const asking = found.filter((one) => strictness(one) === 2)
+  const all = asking.toSorted((a, b) => a.file === b.file ? a.line - b.line : 0)
+    .map((one) => verdictOf(one, access, query, confined))
+    .filter((verdict) => verdict._tag === "Ask")
+  const asks = own?._tag === "Ask" ? [own] : []
+  const [first = asks[0]] = all
+  return {
+    _tag: "Ask",
+    rule: first?.rule ?? "",
+    askedBy: [...new Set([...asking.map(identityOf), ...asks.map(({ rule }) => rule)])].toSorted(),
+    reason: [...new Set([...all, ...asks].map(({ reason }) => reason))].join("; "),
+    ...(all.some(({ offer }) => offer === undefined) ? {} : { offer: first?.offer })
+  }
+}
+
 /** The text of a file that nobody accepted is not quoted: whoever wrote it would speak to the caller. */
 const unusableRules = (action: Action, { file, narrows, unusable }: RuleSource) =>
   new PermissionDenied({
@@ -116,17 +165,6 @@ const unusableRules = (action: Action, { file, narrows, unusable }: RuleSource) 
     }`,
     hint: narrows ? "kiwi permissions check" : unusable?.hint ?? "kiwi permissions check"
   })
-
-const stricter: { readonly [Tag in Verdict["_tag"]]: number } = { Allow: 0, Ask: 1, Deny: 2 }
-
-/** As it is now: the user tier may be a link into a repository of settings. */
-const realPathOf = (folder: string): string => {
-  try {
-    return realpathSync(folder)
-  } catch {
-    return folder
-  }
-}
 
 const foundIn = (sources: ReadonlyArray<RuleSource>, query: RuleQuery, access: Access): ReadonlyArray<FoundRule> => {
   let all: ReadonlyArray<FoundRule> = []
@@ -146,7 +184,7 @@ const makeJudge = Effect.gen(function*() {
   const around: Surroundings = {
     root: cwd,
     closed: cwd.startsWith(`${home}/`) ? [verified] : [home],
-    unwritable: () => [userSpace, realPathOf(userSpace)],
+    unwritable: () => [userSpace, realOrPlanned(userSpace)],
     sandboxed: levels.has("sandboxed")
   }
 
@@ -171,6 +209,14 @@ const makeJudge = Effect.gen(function*() {
     return true
   })
 
+  /** A rule that allows the tool with other parameters still speaks: the default would allow what it left out. */
+  const withParameters = (one: FoundRule, access: Access) =>
+    Effect.map(
+      fits(one, access),
+      (does): ReadonlyArray<FoundRule> =>
+        does ? [one] : one.rule.outcome === "allow" ? [{ ...one, match: "perhaps" }] : []
+    )
+
   const judge = (
     sources: ReadonlyArray<RuleSource>,
     query: RuleQuery,
@@ -180,17 +226,21 @@ const makeJudge = Effect.gen(function*() {
     const never = neverAllowed(action, access, around)
     if (never !== undefined) return never
     const all = foundIn(sources, query, access)
-    const decideOn = (found: ReadonlyArray<FoundRule>): Verdict => {
+    const decideOn = (those: ReadonlyArray<FoundRule>): Verdict => {
+      const found = those.filter((one) => !allowsOthers(one) || !those.some(allowsIn(one.file)))
       const best = strictest(found)
-      if (best === undefined) return shippedDefault(action, access, around)
-      const verdict = verdictOf(best, access, around.sandboxed)
       // Only a rule that allows takes the place of the default.
-      if (found.some(({ rule }) => rule.outcome === "allow")) return verdict
-      const own = shippedDefault(action, access, around)
-      return stricter[own._tag] > stricter[verdict._tag] ? own : verdict
+      const own = found.some((one) => one.rule.outcome === "allow" && !allowsOthers(one))
+        ? undefined
+        : shippedDefault(action, access, around)
+      if (best === undefined) return own ?? shippedDefault(action, access, around)
+      if (own?._tag === "Deny" && strictness(best) < 3) return own
+      return strictness(best) === 2
+        ? questionOf(found, own, access, query, around.sandboxed)
+        : verdictOf(best, access, query, around.sandboxed)
     }
     return all.some(({ rule }) => rule.parameters !== undefined)
-      ? Effect.map(Effect.filter(all, (one) => fits(one, access)), decideOn)
+      ? Effect.map(Effect.forEach(all, (one) => withParameters(one, access)), (fitting) => decideOn(fitting.flat()))
       : decideOn(all)
   }
 
@@ -201,7 +251,11 @@ const makeJudge = Effect.gen(function*() {
 const withoutRepeated = (asks: ReadonlyArray<Ask>): ReadonlyArray<Ask> =>
   asks.length < 2 ? asks : [
     ...new Map(
-      asks.map((ask) => [JSON.stringify([showAccess(ask.access), ask.rule, ask.reason, ask.offer]), ask])
+      asks.map((ask) => {
+        const { access, askedBy, offer, reason, rule } = ask
+        const below = access._tag === "Path" && access.below
+        return [JSON.stringify([showAccess(access), below, rule, askedBy, reason, offer]), ask]
+      })
     ).values()
   ]
 
@@ -224,7 +278,7 @@ const judgedOf = (
 
 export const make = Effect.gen(function*() {
   const { current } = yield* PermissionRules
-  const profileOf = yield* makeProfileOf
+  const profiles = yield* Profiles
   const remembered = yield* RememberedRules
   const { userHome } = yield* KiwiHome
   const { around, judge } = yield* makeJudge
@@ -246,7 +300,9 @@ export const make = Effect.gen(function*() {
     action: Action,
     watch?: (judged: JudgedAccess) => void
   ) {
-    const profile = caller.profile === undefined ? undefined : yield* profileOf(caller)
+    const profile = caller.profile === undefined
+      ? undefined
+      : yield* Effect.provideService(profileOf(caller), Profiles, profiles)
     const written = profile === undefined
       ? yield* current
       : [...yield* current, ...profile.texts.map(({ rules }) => rules)]

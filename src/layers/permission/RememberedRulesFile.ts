@@ -10,6 +10,7 @@ import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
 import { ProcessLock } from "../../services/workspace/ProcessLock.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { Readings } from "../files/believe.ts"
+import { isRunning } from "../process/isRunning.ts"
 import { splitRemoved, withAdded } from "./rememberedList.ts"
 
 const RulesFile = Schema.Struct({ version: Schema.Literal(1), rules: Schema.Array(RememberedRule) })
@@ -59,7 +60,7 @@ export const make = Effect.gen(function*() {
 
   return RememberedRules.of({
     current,
-    add: (added) => change((known) => [withAdded(known, added), undefined]),
+    add: (added) => change((known) => [withAdded(known, added, isRunning), undefined]),
     remove: (ids) =>
       change((known) => {
         const { kept, removed } = splitRemoved(known, ids)

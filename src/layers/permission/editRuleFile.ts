@@ -8,7 +8,7 @@ import { parseRuleFile } from "../../services/permission/rule/ruleFile.ts"
 import type { RuleContext } from "../../services/permission/rule/ruleSubject.ts"
 import { sentenceOf } from "../../services/workspace/controlYaml.ts"
 
-const head = "# What agents may do: docs/permissions.md. In each file deny beats ask, and ask beats allow.\n"
+const head = "# What agents may do: kiwi permissions --help. In each file deny beats ask, and ask beats allow.\n"
 
 /** The rules of a text, which has to be valid. */
 export const rulesOf = (file: string, before: Uint8Array | undefined, context: RuleContext) =>
@@ -36,8 +36,11 @@ export const addRules = Effect.fnUntraced(function*(
   if (before === undefined) return head + alone()
   const document = parseDocument(new TextDecoder().decode(before))
   const list = document.get("rules")
-  if (isSeq(list)) { for (const entry of entries) list.add(document.createNode(entry)) }
-  else if (document.contents === null) return new TextDecoder().decode(before) + alone()
+  if (isSeq(list)) {
+    // The list without any rule is `[]`, and the next ones have lines of their own.
+    if (list.items.length === 0) list.flow = false
+    for (const entry of entries) list.add(document.createNode(entry))
+  } else if (document.contents === null) return new TextDecoder().decode(before) + alone()
   else document.set("rules", entries)
   return document.toString({ lineWidth: 0 })
 })

@@ -1,22 +1,23 @@
 // What rules need to know of an action.
 import type { Caller } from "../../services/call/Caller.ts"
-import type { Access, ToolAccess } from "../../services/capability/Access.ts"
+import type { Access, PlainCapability, ToolAccess } from "../../services/capability/Access.ts"
 import type { Chain } from "../../services/chain/Chain.ts"
 import type { Verified } from "../../services/integrity/Verifier.ts"
 import type { ItemLocation } from "../../services/item/Item.ts"
+import { qualifiedId } from "../../services/item/ItemPath.ts"
 import type { Action } from "../../services/permission/Action.ts"
 import { foremostOf, type RuleItem, type RuleQuery } from "../../services/permission/rule/matchRule.ts"
 import type { ActionName } from "../../services/permission/rule/Rule.ts"
 
 interface Named {
   readonly action: ActionName
-  /** Of an action without accesses of its own. */
-  readonly capability: string
+  /** Of an action that has no other accesses. */
+  readonly capability?: PlainCapability
 }
 
 const names: { readonly [Tag in Action["_tag"]]: Named } = {
-  Run: { action: "run", capability: "kiwi.execute" },
-  UseSecret: { action: "use-secret", capability: "secret.use" },
+  Run: { action: "run" },
+  UseSecret: { action: "use-secret" },
   Follow: { action: "follow", capability: "kiwi.follow" },
   Search: { action: "search", capability: "kiwi.search" },
   Load: { action: "load", capability: "kiwi.load" },
@@ -29,10 +30,22 @@ const names: { readonly [Tag in Action["_tag"]]: Named } = {
   ChangeLocks: { action: "change-locks", capability: "kiwi.lock" }
 }
 
+/** The item that an action is about, if it is about one: `directive/ops/deploy`. */
+const aboutOf = (action: Action): string | undefined => {
+  const item = action._tag === "Follow"
+    ? action.location
+    : action._tag === "Load"
+    ? action.item
+    : action._tag === "Copy"
+    ? action.to
+    : undefined
+  return item && `${item.type}/${qualifiedId(item)}`
+}
+
 const plain = new Map(
   Object.entries(names).map(([tag, { capability }]): readonly [string, ReadonlyArray<Access>] => [
     tag,
-    [{ _tag: "Plain", capability }]
+    capability === undefined ? [] : [{ _tag: "Plain", capability }]
   ])
 )
 
@@ -46,7 +59,11 @@ export const toolAccess = ({ leaf: { tool } }: Chain, parameters: ToolAccess["pa
 /** Never empty: for running a tool, the tool itself is the first. */
 export const accessesOf = (action: Action): ReadonlyArray<Access> => {
   if (action._tag === "UseSecret") return [{ _tag: "Secret", capability: "secret.use", name: action.name }]
-  if (action._tag !== "Run") return plain.get(action._tag) ?? []
+  if (action._tag !== "Run") {
+    const about = aboutOf(action)
+    const accesses = plain.get(action._tag) ?? []
+    return about === undefined ? accesses : accesses.map((access) => Object.assign({}, access, { about }))
+  }
   const { accesses } = action
   return accesses[0]?._tag === "Tool" ? accesses : [toolAccess(action.chain, undefined), ...accesses]
 }

@@ -7,7 +7,7 @@ import { RuleIndex } from "../../services/permission/rule/RuleIndex.ts"
 import type { RuleContext } from "../../services/permission/rule/ruleSubject.ts"
 import type { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { type ControlInvalid, sentenceOf } from "../../services/workspace/controlYaml.ts"
-import { makeLastTexts } from "../workspace/controlPair.ts"
+import { makeLastTexts, readProjectTexts } from "../workspace/controlPair.ts"
 
 export const projectRulesPath = ".ai/config/permissions.yaml"
 export const userRulesPath = "config/permissions.yaml"
@@ -63,20 +63,15 @@ export const makeReadSource = (context: RuleContext) => {
     )
 }
 
-/** The project's file: as it was accepted, or what it narrows. */
-export const readProjectRules = Effect.fnUntraced(function*(
-  trust: ProjectTrust["Service"],
-  read: ReturnType<typeof makeReadSource>
-) {
-  const accepted = yield* trust.readControl(projectRulesPath)
-  if (accepted !== undefined) return [yield* read("project", accepted, projectRulesFile, false)]
-  const narrowing = yield* Effect.result(trust.readNarrowing(projectRulesPath))
-  if (Result.isFailure(narrowing)) {
-    const { reason, remediation } = narrowing.failure
-    return [unusable(projectRulesFile, 1, reason, remediation ?? "kiwi trust project")]
-  }
-  return yield* Effect.forEach(
-    narrowing.success,
-    (text, index) => read(`narrowing ${index}`, text, projectRulesFile, true)
+export const readProjectRules = (trust: ProjectTrust["Service"], read: ReturnType<typeof makeReadSource>) =>
+  readProjectTexts(
+    trust,
+    projectRulesPath,
+    (slot, bytes, narrows) => read(slot, bytes, projectRulesFile, narrows)
+  ).pipe(
+    Effect.catchTag(
+      "ProjectRestricted",
+      ({ reason, remediation = "kiwi trust project" }) =>
+        Effect.succeed([unusable(projectRulesFile, 1, reason, remediation)])
+    )
   )
-})

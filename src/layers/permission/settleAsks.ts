@@ -2,7 +2,7 @@
 import { Result } from "effect"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import type { Caller } from "../../services/call/Caller.ts"
-import type { Ask } from "../../services/permission/PermissionGate.ts"
+import { type Ask, askersOf } from "../../services/permission/PermissionGate.ts"
 import type { RememberedRule } from "../../services/permission/RememberedRules.ts"
 import type { RuleQuery } from "../../services/permission/rule/matchRule.ts"
 import { parseRuleLine, type Rule } from "../../services/permission/rule/Rule.ts"
@@ -37,8 +37,7 @@ export const makeSettle = (context: RuleContext) => {
     asks: ReadonlyArray<Ask>
   ): Settled => {
     const answersOf = new Map(remembered.map(({ answers, id }) => [id, answers]))
-    const settles = (id: string | undefined, asking: string): boolean =>
-      answersOf.get(id ?? "")?.includes(asking) ?? true
+    const isFor = (id: string | undefined, asking: string): boolean => answersOf.get(id ?? "")?.includes(asking) ?? true
     const rules = remembered.filter((one) => appliesTo(one, caller)).flatMap(({ id, rule: line }) => {
       const rule = parse(line)
       return rule === undefined ? [] : [{ rule, file: "remembered", line: 0, id }]
@@ -47,11 +46,11 @@ export const makeSettle = (context: RuleContext) => {
     const open: Array<Ask> = []
     const by: Array<Settled["by"][number]> = []
     for (const ask of asks) {
-      const yes = index.find(query, ask.access).find(({ id, rule }) =>
-        rule.outcome === "allow" && settles(id, ask.rule)
-      )
-      if (yes === undefined) open.push(ask)
-      else by.push({ ask, rule: yes })
+      const yes = index.find(query, ask.access).filter(({ rule }) => rule.outcome === "allow")
+      const answers = askersOf(ask).map((asking) => yes.find(({ id }) => isFor(id, asking)))
+      const [rule] = answers
+      if (rule === undefined || answers.includes(undefined)) open.push(ask)
+      else by.push({ ask, rule })
     }
     return { asks: open, by }
   }

@@ -1,7 +1,7 @@
 // What holds where no rule speaks, and what no rule can change.
 import { redactUrls } from "../../services/audit/urlSecrets.ts"
 import type { Access, CommandAccess, PathAccess } from "../../services/capability/Access.ts"
-import { isSigned, showAccess } from "../../services/capability/Access.ts"
+import { isBeside, isSigned, showAccess } from "../../services/capability/Access.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
 import type { Chain, ChainLink } from "../../services/chain/Chain.ts"
 import { safeLine } from "../../services/error/safeText.ts"
@@ -22,7 +22,13 @@ import { nameFlag, shownName } from "../identity/shownName.ts"
 /** The decision on one access. */
 export type Verdict =
   | { readonly _tag: "Allow"; readonly rule: string }
-  | { readonly _tag: "Ask"; readonly rule: string; readonly reason: string; readonly offer?: string | undefined }
+  | {
+    readonly _tag: "Ask"
+    readonly rule: string
+    readonly askedBy?: ReadonlyArray<string>
+    readonly reason: string
+    readonly offer?: string | undefined
+  }
   | {
     readonly _tag: "Deny"
     readonly rule: string
@@ -44,9 +50,15 @@ export const refused = (action: Action, verdict: Extract<Verdict, { readonly _ta
   })
 
 export const askOf = (
-  { offer, reason, rule }: Extract<Verdict, { readonly _tag: "Ask" }>,
+  { askedBy, offer, reason, rule }: Extract<Verdict, { readonly _tag: "Ask" }>,
   access: Access
-): Ask => ({ access, rule, reason, ...(offer === undefined ? {} : { offer }) })
+): Ask => ({
+  access,
+  rule,
+  reason,
+  ...(askedBy === undefined ? {} : { askedBy }),
+  ...(offer === undefined ? {} : { offer })
+})
 
 /** What the default depends on, besides the action. */
 export interface Surroundings {
@@ -60,7 +72,7 @@ export interface Surroundings {
   readonly sandboxed: boolean
 }
 
-/** The program or server that the tool's signer chose: its tool was decided on. No rule that an audit has to name. */
+/** What the tool's signer chose, or a command names: that was decided on. No rule that an audit has to name. */
 export const asItsTool: Verdict = { _tag: "Allow", rule: "as-its-tool" }
 
 const allow = (rule: string): Verdict => ({ _tag: "Allow", rule })
@@ -212,7 +224,7 @@ export const shippedDefault = (action: Action, access: Access, around: Surroundi
     case "Tool":
       return defaultOfTool(action, around)
     case "Path":
-      return defaultOfPath(access)
+      return isBeside(access) ? asItsTool : defaultOfPath(access)
     case "Command":
       return isSigned(access) ? asItsTool : defaultOfCommand(access, around)
     case "Host": {

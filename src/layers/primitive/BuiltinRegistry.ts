@@ -86,15 +86,14 @@ export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inl
   const accesses = (input: AccessInput): Effect.Effect<ReadonlyArray<Access>, PrimitiveError> => {
     // What is not there is refused when it would run.
     const accessesOf = named(input.config)?.accesses
-    return accessesOf === undefined ?
-      Effect.succeed([]) :
-      Effect.mapError(accessesOf(input), (cause) =>
-        cause instanceof RequestRefused ? cause : new BuiltinFailed({
-          tool: input.tool,
-          issue: cause.message,
-          hint: cause.remediation ?? loadCall("tool", input.tool),
-          cause
-        }))
+    if (accessesOf === undefined) return Effect.succeed([])
+    return Effect.mapError(accessesOf(input), (cause) =>
+      cause instanceof RequestRefused ? cause : new BuiltinFailed({
+        tool: input.tool,
+        issue: cause.message,
+        hint: cause.remediation ?? loadCall("tool", input.tool),
+        cause
+      }))
   }
   const preview = (input: PreviewInput): Effect.Effect<Preview | undefined, BuiltinFailed> =>
     Effect.flatMap(

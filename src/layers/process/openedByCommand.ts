@@ -4,7 +4,7 @@ import { Effect, Option } from "effect"
 import { join } from "node:path"
 import type { Access, PathAccess } from "../../services/capability/Access.ts"
 import type { ArgumentPath } from "../../services/capability/command/ArgumentPath.ts"
-import { openedByArguments } from "../../services/capability/command/openedByArguments.ts"
+import { openedByArguments, readsArguments } from "../../services/capability/command/openedByArguments.ts"
 import type { SimpleCommand } from "../../services/capability/command/SimpleCommand.ts"
 import { guardedRead } from "../../services/permission/guardedPaths.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
@@ -130,4 +130,29 @@ export const openedByCommand = Effect.fnUntraced(function*(command: SimpleComman
     }
   }
   return all
+})
+
+/** What may be a path in a word: `--file=a`, `HEAD:a`. */
+const pathsIn = (word: string): ReadonlyArray<string> =>
+  [word, ...word.split(/[=:]/).slice(1)].filter((one) => one !== "")
+
+/**
+ * What the command names, if it is not known what it opens: files and folders that exist, or else the folder itself. git
+ * reads all of its folder anyway.
+ */
+export const namedByCommand = Effect.fnUntraced(function*(command: SimpleCommand, folders: ReadonlyArray<string>) {
+  if (!readsArguments(command)) return undefined
+  const paths = command.words.flatMap(({ fixed, text }) => fixed ? pathsIn(text) : [])
+  const found: Array<PathAccess> = []
+  const add = Effect.fnUntraced(function*(path: string, folder: string) {
+    const located = yield* Effect.option(locate(path.startsWith("/") ? path : joined(folder, path), "fs.read"))
+    if (Option.isNone(located) || located.value.stat === undefined) return
+    const { access, stat } = located.value
+    found.push({ ...access, ...(stat.kind === "folder" ? { below: true } : {}), named: true })
+  })
+  for (const folder of folders) {
+    for (const path of paths) yield* add(path, folder)
+    if (found.length === 0 || command.program === "git") yield* add(".", folder)
+  }
+  return found
 })

@@ -22,7 +22,7 @@ import { shellWord } from "../../services/text/shellWord.ts"
 import { Workspace } from "../../services/workspace/Workspace.ts"
 import { change, type FileServices, joined, locate } from "../filesystem/places.ts"
 import { runCaptured } from "./capturedChild.ts"
-import { openedByCommand } from "./openedByCommand.ts"
+import { namedByCommand, openedByCommand } from "./openedByCommand.ts"
 import { makeFindProgram } from "./programFile.ts"
 
 const longest = 65_536
@@ -124,11 +124,14 @@ const accessesOf = Effect.fnUntraced(function*(start: string, command: SimpleCom
   const opens = isPlaced
     ? yield* openedByCommand(command, command.folders.map((folder) => within(start, folder)))
     : undefined
+  const named = isProgramKnown && opens === undefined
+    ? yield* namedByCommand(command, command.folders.map((folder) => within(start, folder)))
+    : undefined
   return {
     program,
-    own,
+    own: named === undefined ? own : { ...own, unread: true as const },
     opens,
-    files: files.flat(),
+    files: [...named ?? [], ...files.flat()],
     harmless: isPlaced && isHarmless(command),
     isWritten: unclear === undefined || unclear.isWritten === true
   }

@@ -1,16 +1,17 @@
 // The only way to run a tool. Each step is a named function of what earlier steps have found. The list is the order,
 // and nothing outside of it runs. Only `ToolProxy.call` is a span, since steps are on the hot path.
-import { Effect, Layer, Result } from "effect"
+import { Effect, Layer, Option, Result } from "effect"
 import type { Ending, Request } from "../../services/audit/audited.ts"
 import { audited, resultLost } from "../../services/audit/audited.ts"
 import { AuditLog } from "../../services/audit/AuditLog.ts"
+import { CapabilityTokens } from "../../services/capability/CapabilityTokens.ts"
 import { chainIds } from "../../services/chain/Chain.ts"
 import type { FoundItem } from "../../services/item/ItemStore.ts"
 import type { ToolCall, ToolResult } from "../../services/proxy/ToolCall.ts"
 import type { Trace } from "../../services/proxy/ToolProxy.ts"
 import type { ToolCallError } from "../../services/proxy/ToolProxy.ts"
 import { ToolProxy } from "../../services/proxy/ToolProxy.ts"
-import { requireApproval } from "../approval/approvalSteps.ts"
+import { type AskedFacts, requireApproval } from "../approval/approvalSteps.ts"
 import { auditAsked } from "../approval/auditAsked.ts"
 import { redactError } from "../call/secrets.ts"
 import type { SoFar } from "../call/Step.ts"
@@ -37,10 +38,16 @@ const parentOf = (within: ToolCall["within"]) => {
   return parent === undefined ? {} : { parent }
 }
 
-const requestOf = ({ callId, caller, dryRun, item, parameters, tier, within }: ToolCall): Request => ({
+/** `jti`: of the token, if it is valid. */
+const requestOf = (
+  { callId, caller, dryRun, item, parameters, thread, tier, within }: ToolCall,
+  jti: string | undefined
+): Request => ({
   call: callId,
   caller,
   operation: "run",
+  ...(thread === undefined ? {} : { thread }),
+  ...(jti === undefined ? {} : { jti }),
   ...parentOf(within),
   subject: { type: "tool", item, ...(tier === undefined ? {} : { tier }) },
   parameters,
@@ -75,6 +82,13 @@ const endingOf = (
 /** The tool has run, and that cannot be undone. */
 const warn = (result: ToolResult) => Effect.succeed({ ...result, warnings: [...result.warnings, resultLost] })
 
+/** What runs the call. Before it, and as a dry run, what a person is shown that it would do. */
+const last = Steps.after<AskedFacts | "approval">()
+  .called("pinCopies", pinCopies)
+  .called("renderConfig", renderConfig)
+  .called("validateConfig", validateConfig)
+  .called("runPrimitive", runPrimitive)
+
 /** Between the audit's two entries. */
 const steps = Steps.from
   .called("watchOutcome", watchOutcome)
@@ -106,29 +120,40 @@ const steps = Steps.from
   .traced("permitSecrets", permitSecrets)
   .called("limitRate", limitRate)
   .called("guardLoop", guardLoop)
-  .called("requireApproval", requireApproval)
+  .called("requireApproval", requireApproval(last.make))
   .called("resolveSecrets", resolveSecrets)
-  .called("pinCopies", pinCopies)
-  .called("renderConfig", renderConfig)
-  .called("validateConfig", validateConfig)
-  .called("runPrimitive", runPrimitive)
+  .followedBy(last)
   .called("shapeResult", shapeResult)
 
 export const make = Effect.gen(function*() {
   const audit = yield* AuditLog
   const made = yield* steps.make
 
-  const call = (request: ToolCall, found?: FoundItem): Effect.Effect<ToolResult, ToolCallError> => {
+  const { verify } = yield* CapabilityTokens
+
+  const recorded = (request: ToolCall, found: FoundItem | undefined, jti: string | undefined) => {
     const facts = begin(request, call, found)
     const done = audited(
       audit,
-      requestOf(request),
+      requestOf(request, jti),
       { ending: () => endingOf(facts), ended: (exit, now) => end(facts, exit, now), lost: warn },
       takeAll(made, facts).pipe(Effect.mapBoth({
         onFailure: (error) => redactError(error, facts.secrets),
         onSuccess: ({ result }) => result
       }))
     )
+    return done
+  }
+
+  const call = (request: ToolCall, found?: FoundItem): Effect.Effect<ToolResult, ToolCallError> => {
+    const { thread = "", token } = request
+    const done = token === undefined
+      ? recorded(request, found, undefined)
+      // A call that does not end has no other entry that could name its token. What is wrong with one, a step says.
+      : Effect.flatMap(
+        Effect.option(verify(token, { thread })),
+        (claims) => recorded(request, found, Option.getOrUndefined(claims)?.jti)
+      )
     // A stack for each call would take longer than all of its checks of permission.
     return Effect.withSpan(done, "ToolProxy.call", { captureStackTrace: false })
   }

@@ -2,7 +2,8 @@
 // dotfiles often are; the project's is read only through ProjectTrust.
 import { Effect } from "effect"
 import type { BigIntStats } from "node:fs"
-import { isSameState, isSettled, statOf } from "../files/believe.ts"
+import type { ProjectTrust } from "../../services/trust/ProjectTrust.ts"
+import { isUnchanged, statOf } from "../files/believe.ts"
 
 /** In milliseconds: how long what the project's trust says is believed. */
 const trustedFor = 1_000
@@ -20,12 +21,6 @@ interface Known<A> {
   /** In milliseconds. */
   readonly at: number
 }
-
-/** Whether the file is in the state in which it was read, and a change since would be seen. A link's target may change. */
-const isUnchanged = (known: BigIntStats | undefined, now: BigIntStats | undefined, readAt: number): boolean =>
-  known === undefined || now === undefined
-    ? known === now
-    : isSameState(known, now) && isSettled(known, readAt) && !now.isSymbolicLink()
 
 /**
  * What `load` makes of both files. A changed file counts from the next time; a project that was trusted or restricted
@@ -64,3 +59,18 @@ export const makeLastTexts = <A>() => {
       })
     })
 }
+
+/** The project's file: as it was accepted, or every text that still restricts (`narrows`), whose grants do not count. */
+export const readProjectTexts = Effect.fnUntraced(function*<A, E>(
+  trust: ProjectTrust["Service"],
+  path: string,
+  read: (slot: string, bytes: Uint8Array, narrows: boolean) => Effect.Effect<A, E>
+) {
+  const accepted = yield* trust.readControl(path)
+  return accepted === undefined
+    ? yield* Effect.forEach(
+      yield* trust.readNarrowing(path),
+      (text, index) => read(`narrowing ${index}`, text, true)
+    )
+    : [yield* read("project", accepted, false)]
+})

@@ -87,11 +87,11 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
     new HumanRequired({ kind, title, command, why, ...(remedy === undefined ? {} : { remedy }) })
 
   /** The choice that stands without asking. Nobody may guess one of several. */
-  const onlyChoice = (request: HumanRequest) => {
+  const onlyChoice = (request: HumanRequest, why = "no answer was chosen") => {
     const { choices = [], command } = request
     return choices.length < 2
       ? Effect.succeed(choices[0]?.value)
-      : Effect.fail(required(request, "no answer was chosen", `Choose one, for example: ${command} --once`))
+      : Effect.fail(required(request, why, `Choose one, for example: ${command} --once`))
   }
 
   /** Every answer is typed as a word or as its first letter; of two with the same one, the first has it. */
@@ -195,7 +195,8 @@ export const make = Effect.fnUntraced(function*(options: GateOptions) {
         if (opens === true) {
           const asksNothing = options.yes || options.asksItself === true
           if (why !== undefined || terminal === undefined || asksNothing) {
-            return agreed(request, "passphrase", "KIWI_PASSPHRASE", yield* onlyChoice(request))
+            const missing = why ?? (terminal === undefined ? "there is no terminal to ask on" : undefined)
+            return agreed(request, "passphrase", "KIWI_PASSPHRASE", yield* onlyChoice(request, missing))
           }
           const { choice, seen } = yield* askYes(request, terminal)
           return agreed(request, "passphrase", `KIWI_PASSPHRASE, ${seen}`, choice)

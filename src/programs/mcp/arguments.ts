@@ -87,14 +87,6 @@ export const HelpArguments = Schema.Struct({
   project_path: ProjectPath
 })
 
-export const argumentSchemas = {
-  search: SearchArguments,
-  load: LoadArguments,
-  execute: ExecuteArguments,
-  sign: SignArguments,
-  help: HelpArguments
-}
-
 /** Names that callers know from other tools. */
 const synonyms: ReadonlyMap<string, string> = new Map([
   ["args", "parameters"],

@@ -43,7 +43,9 @@ export const make = Effect.fnUntraced(function*(
   const find = projects.use(project.own)(
     findProfile(profile).pipe(
       Effect.flatMap((found) => exposedBy(found, { surface: "mcp", client, session: "tools/list" })),
-      Effect.catch(({ message }) => Effect.succeed({ exposed: [], leftOut: [{ id: profile, why: message }] }))
+      Effect.catch(({ message }) =>
+        Effect.succeed({ exposed: [], leftOut: [{ id: profile, why: message, remedy: undefined }] })
+      )
     )
   )
   const visible: OfProfile["visible"] = projects.use(project.own)(
@@ -74,7 +76,8 @@ export const make = Effect.fnUntraced(function*(
     for (const name of gone) listed.delete(name)
     if (gone.length > 0) yield* server.notifications["notifications/tools/list_changed"]({})
     if (changed || gone.length > 0) yield* notices.publish({ method: "notifications/tools/list_changed" })
-    const warning = leftOut.map(({ id, why }) => `${id}: ${why}`).join("; ")
+    const warning = leftOut.map(({ id, remedy, why }) => `${id}: ${why}${remedy === undefined ? "" : ` (${remedy})`}`)
+      .join("; ")
     if (warning !== warned && warning !== "") {
       yield* Effect.logWarning(`Tools that the profile ${profile} names and that are not listed: ${warning}`)
     }

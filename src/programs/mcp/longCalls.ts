@@ -1,8 +1,9 @@
 // Calls that take longer than a client waits: answered as running, they go on until they end, are stopped, or their
 // session ends. To the audit each is one call.
-import { Deferred, type Duration, Effect, Exit, Fiber, Option } from "effect"
-import type { Schema, Scope } from "effect"
+import { Deferred, type Duration, Effect, Exit, Fiber, Option, Scope } from "effect"
+import type { Schema } from "effect"
 import { sha256 } from "../../layers/identity/sha256.ts"
+import type { ProjectKey } from "../../layers/Projects.ts"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import type { Caller } from "../../services/call/Caller.ts"
 import type { CallEvent } from "../../services/call/CallEvents.ts"
@@ -30,30 +31,29 @@ const makeOutput = () => {
 
 export interface LongCall<A, R> {
   readonly caller: Caller
-  /** The id that the audit has for the call, for its client: once told, it does not change. */
-  readonly tellId: () => string
-  /** Runs the call. It says how long the client waits as soon as that is known. */
-  readonly run: (waits: (time: Duration.Duration) => Effect.Effect<void>) => Effect.Effect<A, never, R>
+  /** The id that the audit has for the call, for its client: once given, it does not change. */
+  readonly pinId: () => string
+  /** Runs the call. It sets how long the client waits as soon as that is known. */
+  readonly run: (setLimit: (time: Duration.Duration) => Effect.Effect<void>) => Effect.Effect<A, never, R>
   /** The answer as data, for a client that asks for it later. */
   readonly show: (answer: A) => Schema.JsonObject
 }
 
 export const make = () => {
-  /** By session: every call that runs, whether it was answered as running or not. */
-  const sessions = new Map<string, Set<Fiber.Fiber<unknown>>>()
+  /** By session: every call that runs in it, whether it was answered as running or not. */
+  const sessions = new Map<string, Scope.Closeable>()
+  const ends = new Map<string, Map<ProjectKey, Effect.Effect<void>>>()
   /** Those that were answered as running, while they run, and their answers until these are read. */
   const running = new Map<string, RunningCall>()
   const answers = new BoundedMap<string, RunningCall>(mostAnswers)
   const keyOf = ({ client, session }: Caller, callId: string) => `${client}\0${session}\0${callId}`
 
-  const enter = (session: string, fiber: Fiber.Fiber<unknown>) => {
-    const fibers = sessions.get(session) ?? new Set()
-    sessions.set(session, fibers.add(fiber))
-    fiber.addObserver(() => {
-      fibers.delete(fiber)
-      if (fibers.size === 0) sessions.delete(session)
-    })
-  }
+  /** Of the session: it ends with the server's, or when the session ends. */
+  const scopeOf = Effect.fnUntraced(function*(session: string, server: Scope.Scope) {
+    const known = sessions.get(session) ?? (yield* Scope.fork(server, "parallel"))
+    sessions.set(session, known)
+    return known
+  })
 
   /** Its answer is kept when it has ended. */
   const keep = (key: string, call: RunningCall, fiber: Fiber.Fiber<unknown>) => {
@@ -64,10 +64,10 @@ export const make = () => {
   }
 
   /**
-   * Its answer or, once its client has waited long enough, its id and what it has said. The scope ends it if it still
-   * runs.
+   * Its answer or, once its client has waited long enough, its id and what it has said. `server`: the scope of all
+   * sessions.
    */
-  const follow = <A, R>(scope: Scope.Scope, { caller, run, show, tellId }: LongCall<A, R>) =>
+  const follow = <A, R>(server: Scope.Scope, { caller, run, show, pinId }: LongCall<A, R>) =>
     // From its start on, somebody waits for the call or it can be found.
     Effect.uninterruptibleMask(Effect.fnUntraced(function*(restore) {
       const output = makeOutput()
@@ -88,18 +88,17 @@ export const make = () => {
             answers.delete(keyOf(caller, id))
           }
         }),
-        Effect.forkIn(scope, { startImmediately: true })
+        Effect.forkIn(yield* scopeOf(caller.session, server), { startImmediately: true })
       )
       const early = fiber.pollUnsafe()
       if (early !== undefined) return { answer: yield* early }
-      enter(caller.session, fiber)
       const late = Effect.as(Effect.flatMap(Deferred.await(time), Effect.sleep), undefined)
       const done = yield* restore(Effect.raceFirst(Fiber.await(fiber), late)).pipe(
         Effect.onInterrupt(() => Fiber.interrupt(fiber))
       )
       if (done !== undefined) return { answer: yield* done }
       answered = true
-      const callId = tellId()
+      const callId = pinId()
       const call: RunningCall = {
         output: output.said,
         answer: (wait) =>
@@ -116,9 +115,21 @@ export const make = () => {
       return { running: { call_id: callId, output: output.said() } }
     }))
 
-  /** Stops the calls of a session that ended. */
-  const end = (session: string) => Effect.suspend(() => Fiber.interruptAll([...sessions.get(session) ?? []]))
+  /** What is done in a project when the session ends, once. */
+  const atEnd = (session: string, project: ProjectKey, effect: Effect.Effect<void>): void => {
+    ends.set(session, (ends.get(session) ?? new Map()).set(project, effect))
+  }
 
-  return { follow, end }
+  /** Stops the calls of a session that ended. */
+  const end = Effect.fnUntraced(function*(session: string) {
+    const scope = sessions.get(session)
+    sessions.delete(session)
+    if (scope !== undefined) yield* Scope.close(scope, Exit.void)
+    const effects = [...ends.get(session)?.values() ?? []]
+    ends.delete(session)
+    for (const effect of effects) yield* effect
+  })
+
+  return { follow, atEnd, end }
 }
 export type LongCalls = ReturnType<typeof make>

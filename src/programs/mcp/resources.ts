@@ -2,12 +2,12 @@
 // gate, and leave one entry in the audit.
 import { Effect } from "effect"
 import type * as McpSchema from "effect/ai/McpSchema"
-import { findListed } from "../../layers/permission/profile/callerProfile.ts"
 import type { Caller } from "../../services/call/Caller.ts"
 import type { ItemLocation } from "../../services/item/Item.ts"
 import { ItemIdInvalid } from "../../services/item/ItemErrors.ts"
 import { ItemType } from "../../services/item/ItemId.ts"
 import { ItemStore } from "../../services/item/ItemStore.ts"
+import { findListed } from "../../services/permission/profile/callerProfile.ts"
 import { Outputs, parseOutputId } from "../../services/primitive/Outputs.ts"
 import { ProjectRestricted, ProjectTrust } from "../../services/trust/ProjectTrust.ts"
 import { governRead } from "../govern.ts"

@@ -1,7 +1,9 @@
 // A request that a person has to answer, and what it becomes: pure functions over the list of a project's requests.
 // Which backend keeps the list makes no difference to them.
 import { Schema } from "effect"
+import { AuditTouched } from "../audit/AuditEntry.ts"
 import { Caller } from "../call/Caller.ts"
+import { askersOf } from "../permission/PermissionGate.ts"
 
 /**
  * `once`: this call with these arguments, one time. `session`: the offered rules until the caller's session ends.
@@ -14,11 +16,15 @@ export type ApprovalAnswer = typeof ApprovalAnswer.Type
 export const ApprovalState = Schema.Literals(["pending", "approved", "rejected", "expired", "spent"])
 export type ApprovalState = typeof ApprovalState.Type
 
-/** A question of the permission gate, as it is kept: what would be touched as text, never with parameters. */
+/** A question of the permission gate, as it is kept: what would be touched, never with parameters. */
 export const AskedAccess = Schema.Struct({
   /** "fs.write(src/a.ts)" */
   access: Schema.String,
+  /** The same, for rules. Absent if no rule can name it, or if it carries a secret. */
+  touches: Schema.optionalKey(AuditTouched),
   rule: Schema.String,
+  /** See `Ask`. */
+  askedBy: Schema.optionalKey(Schema.Array(Schema.String)),
   reason: Schema.String,
   /** "allow: fs.write(src/**)" */
   offer: Schema.optionalKey(Schema.String),
@@ -45,6 +51,8 @@ export const Approval = Schema.Struct({
   caller: Caller,
   /** The process that filed it, as long as the caller's session is one of that process. */
   pid: Schema.optionalKey(Schema.Int),
+  /** The session that asked has ended, while its process runs on. */
+  ended: Schema.optionalKey(Schema.Literal(true)),
   /** "run tool deploy" */
   what: Schema.String,
   /** Absent if another action than running a tool is asked about. */
@@ -108,8 +116,7 @@ export const isInTime = ({ answered, at, until }: Approval, now: number): boolea
 const isSameCaller = (a: Pick<Caller, "surface" | "client">, b: Caller): boolean =>
   a.surface === b.surface && a.client === b.client
 
-/** A rule is named by its line: what it says is in the reason. */
-const askKey = ({ access, reason, rule }: AskedAccess): string => JSON.stringify([access, rule, reason])
+const askKey = (ask: AskedAccess): string => JSON.stringify([ask.access, askersOf(ask), ask.reason])
 
 /** Whether everything that is asked now was shown then. If the rules changed since, the person is asked anew. */
 const covers = (shown: Approval, asks: ReadonlyArray<AskedAccess>): boolean => {
@@ -169,8 +176,9 @@ export const claim = (
   if (pending !== undefined && covers(pending, request.asks)) {
     if (isOwn(pending) && !hasEnded(pending)) return [{ _tag: "Pending", approval: pending }, approvals]
     const { brief, call, caller, details, pid } = request
+    const { ended: _, ...rest } = pending
     const shown = brief === undefined ? { details } : { details, brief }
-    const adopted: Approval = { ...pending, call, caller, ...shown, ...(pid === undefined ? {} : { pid }) }
+    const adopted: Approval = { ...rest, call, caller, ...shown, ...(pid === undefined ? {} : { pid }) }
     return [{ _tag: "Pending", approval: adopted }, replace(pending, adopted)]
   }
   const rejected = mine.filter(isAnswered).findLast((one) => one.state === "rejected" && isInTime(one, now))
@@ -187,6 +195,14 @@ export const claim = (
   if (waiting >= waitingAtMost) return [{ _tag: "Full", waiting }, approvals]
   const filed: Approval = { ...request, at: now, until: now + life, state: "pending" }
   return [{ _tag: "Pending", approval: filed }, [...rest, filed]]
+}
+
+/** A session of a server has ended, and the server goes on. The same list if nothing of it is open. */
+export const endSession = (approvals: Approvals, session: string): Approvals => {
+  const isOf = (one: Approval): boolean => isOpen(one) && one.caller.session === session
+  return approvals.some(isOf)
+    ? approvals.map((one): Approval => isOf(one) ? { ...one, ended: true } : one)
+    : approvals
 }
 
 /** A person closed the question without an answer. The caller's oldest dismissed request goes if there are too many. */
@@ -218,7 +234,7 @@ export const denialsOf = (asks: ReadonlyArray<AskedAccess>): ReadonlyArray<strin
  * The answers that a request can get. A command is a session of its own, so `session` would mean nothing there, nor
  * after the session has ended.
  */
-export const answersOf = ({ asks, caller }: Approval, hasEnded = false): ReadonlyArray<ApprovalAnswer> => [
+export const answersOf = ({ asks, caller }: Approval, hasEnded: boolean): ReadonlyArray<ApprovalAnswer> => [
   "once",
   ...(offersOf(asks).length === 0
     ? []
@@ -247,18 +263,3 @@ export const refuseAll = (approvals: Approvals, ids: ReadonlySet<string>, by: st
       ? { ...one, state: "rejected", answered: { answer: "no", rules: [], by, at: now }, until: now + life }
       : one
   )
-
-/** Requests that one answer settles, together: the first stands for all. */
-export const together = (approvals: Approvals): ReadonlyArray<readonly [Approval, ...ReadonlyArray<Approval>]> => {
-  const groups = new Map<string, [Approval, ...Array<Approval>]>()
-  for (const one of approvals) {
-    const offers = one.asks.map(({ offer }) => offer)
-    const isAlone = one.state !== "pending" || offers.some((offer) => offer === undefined)
-    const { client, session, surface } = one.caller
-    const key = isAlone ? one.id : JSON.stringify([surface, client, session, [...new Set(offers)].toSorted()])
-    const group = groups.get(key)
-    if (group === undefined) groups.set(key, [one])
-    else group.push(one)
-  }
-  return [...groups.values()]
-}

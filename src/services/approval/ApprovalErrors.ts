@@ -118,14 +118,20 @@ export class ApprovalsUnavailable
 export class ApprovalNotFound extends Schema.TaggedError<ApprovalNotFound>()("ApprovalNotFound", {
   id: Schema.String,
   /** Ids of the requests of that session, if it is a session with more than one. */
-  several: Schema.optionalKey(Schema.Array(Schema.String))
+  several: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** It is what a caller asked a person, by `help`: no call waits for it. */
+  isQuestion: Schema.optionalKey(Schema.Boolean)
 }) {
   override get message() {
+    if (this.isQuestion === true) return `${this.id} is a question to you, and not a call that waits`
     return this.several === undefined
       ? `No request ${this.id} is known in this project`
       : `${this.several.length} requests of ${this.id} wait: ${this.several.join(", ")}`
   }
   get remediation() {
+    if (this.isQuestion === true) {
+      return `Answer it with an option's number or your own words: kiwi inbox --done ${this.id} --say TEXT`
+    }
     return this.several === undefined ? "See which requests wait: kiwi inbox" : "Name one of them"
   }
 }

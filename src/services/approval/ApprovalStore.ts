@@ -32,7 +32,7 @@ export interface ApprovalRequest {
   readonly unreadable?: ReadonlyArray<string>
   /**
    * SHA-256, in hex, over everything that decides what the call does: chain digest, parameters, config without secrets,
-   * isolation level. An answer `once` is for exactly this, and for this caller.
+   * isolation level, and the token's thread and directive. An answer `once` is for exactly this, and for this caller.
    */
   readonly digest: string
 }
@@ -56,6 +56,11 @@ export interface AnswerOptions {
   readonly again?: boolean | undefined
 }
 
+export interface ListedApproval extends Approval {
+  /** Those that it can get now. Empty unless it waits. */
+  readonly answers: ReadonlyArray<ApprovalAnswer>
+}
+
 /** A question to a person about one request. The choices of `question` are the answers. */
 export interface ApprovalQuestion {
   readonly approval: Approval
@@ -74,7 +79,7 @@ export class ApprovalStore extends Context.Service<ApprovalStore, {
   /** Uses up an answer for exactly this request, or files the request and fails. Never waits. */
   readonly require: (request: ApprovalRequest) => Effect.Effect<Approved, ApprovalError>
   /** Every request that waits, and what was finished in the last day. Oldest first, each as it is now. */
-  readonly list: Effect.Effect<ReadonlyArray<Approval>, ApprovalsUnavailable>
+  readonly list: Effect.Effect<ReadonlyArray<ListedApproval>, ApprovalsUnavailable>
   /** The question about a request that waits. `id`: its own, or that of a session with one waiting request. */
   readonly propose: (id: string, options?: AnswerOptions) => Effect.Effect<ApprovalQuestion, AnswerError>
   /**
@@ -93,6 +98,8 @@ export class ApprovalStore extends Context.Service<ApprovalStore, {
     act: HumanAct,
     session?: string
   ) => Effect.Effect<number, ApprovalNotFound | ApprovalsUnavailable | HumanRequired>
+  /** A session has ended: nobody is offered a rule for it any more, and another may take its requests over. */
+  readonly endSession: (session: string) => Effect.Effect<void, ApprovalsUnavailable>
   /** A person closed the question about a request, and gave no answer. */
   readonly dismiss: (id: string) => Effect.Effect<void, ApprovalsUnavailable>
 }>()("kiwi/services/approval/ApprovalStore") {}

@@ -63,6 +63,24 @@ const decide = (key: string): boolean => {
   return false
 }
 
+/** What proves who asks in a query or a form, and is an ordinary word elsewhere. */
+const inUrls: ReadonlySet<string> = new Set(
+  ("accesskeyid assertion awsaccesskeyid code codeverifier devicecode googleaccessid hmac jsessionid key keypairid " +
+    "ossaccesskeyid otp phpsessid pin samlrequest samlresponse securitycode session sessionid sessid sid sign " +
+    "signature subscriptionkey ticket totp usercode verificationcode appkey authcode authkey clientkey functionkey " +
+    "licensekey userkey").split(" ")
+)
+
+/** Fields of presigned URLs: all but what says when, how long and over what. */
+const presigned = /^x(?:amz|goog|oss|cos|obs|ms)(?!algorithm|date|expires|signedheaders)/
+
+/** Whether a field of a query, a fragment or a form names a secret. */
+export const isSecretField = (name: string): boolean => {
+  if (isSecretKey(name)) return true
+  const field = plain(name)
+  return inUrls.has(field) || presigned.test(field)
+}
+
 const known = new BoundedMap<string, boolean>(2_048)
 
 /** Caches the answer for short keys: the same few come with every call. */

@@ -2,7 +2,7 @@
 // name is that of a secret. Also in a URL that is a field of another one, or the whole of which is Base64.
 import { Result } from "effect"
 import * as Base64Url from "effect/encoding/Base64Url"
-import { isSecretKey } from "./secretNames.ts"
+import { isSecretField, isSecretKey } from "./secretNames.ts"
 
 export const mark = "‹redacted›"
 
@@ -18,6 +18,9 @@ const userinfo =
  * question.
  */
 const field = /((?:^|[?&;#])([\w.~%+[\]-]{1,128})=)([^&;#\s"'<>\\`$(){}|]+)/g
+
+/** Several fields and nothing else. */
+const isForm = /^[\w.~%+[\]-]{1,128}=[^&\s]*&[^\s]*$/
 
 const encodedText = /(?:[\w.~!*'()+-]|%[0-9a-f]{2})+/gi
 /** A colon or an equals sign, encoded once or more. */
@@ -52,8 +55,12 @@ const redactIn = (text: string, depth: number): string => {
   if (text.includes("=")) {
     redacted = redacted.replace(
       field,
-      (whole: string, before: string, name: string) =>
-        isSecretKey(name.includes("%") ? decodePercent(name) : name) ? before + mark : whole
+      (whole: string, before: string, written: string) => {
+        const name = written.includes("%") ? decodePercent(written) : written
+        // Alone it may be a variable: `code=1`.
+        const isField = /^[?&;#]/.test(before) || isForm.test(redacted)
+        return (isField ? isSecretField(name) : isSecretKey(name)) ? before + mark : whole
+      }
     )
   }
   if (depth >= maxDepth) return redacted

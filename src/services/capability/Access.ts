@@ -16,6 +16,8 @@ export interface PathAccess {
   readonly path: string
   /** It is about everything below the folder too. Rules that ask or deny for something below then ask. */
   readonly below?: true
+  /** A command names it that may open anything: rules and grants may deny it or ask about it, and none has to allow it. */
+  readonly named?: true
 }
 
 /** What a tool's signed config names, and not its caller: a rule may deny it or ask about it, and none has to allow it. */
@@ -50,6 +52,8 @@ export interface CommandAccess extends BySigner {
   readonly line?: CommandLine
   /** What it opens because of its arguments, if that is all that it does. A call has these accesses beside it. */
   readonly opens?: ReadonlyArray<Access>
+  /** It is known for most arguments of the program what they open, and not for these: only a grant of these words covers it. */
+  readonly unread?: true
   /** A person has let the tool run it without a sandbox, whether or not there is one. */
   readonly unconfined?: true
 }
@@ -82,7 +86,32 @@ export interface ToolAccess {
   readonly parameters: Schema.JsonObject | undefined
 }
 
-/** One of Kiwi's own actions: `kiwi.search`, `kiwi.sign`, `spawn.thread`. */
+/** Of Kiwi's own actions. */
+const plainCapabilities = [
+  "kiwi.search",
+  "kiwi.load",
+  "kiwi.output",
+  "kiwi.help",
+  "kiwi.follow",
+  "kiwi.sign",
+  "kiwi.write",
+  "kiwi.sync",
+  "kiwi.lock"
+] as const
+export type PlainCapability = typeof plainCapabilities[number]
+
+/** Every capability that an access of a call or an action has, but for `tool.*`. No rule can be about another. */
+export const accessCapabilities = [
+  "fs.read",
+  "fs.write",
+  "fs.delete",
+  "process.exec",
+  "net.http",
+  "secret.use",
+  ...plainCapabilities
+] as const
+
+/** One of Kiwi's own actions: `kiwi.search`, `kiwi.sign`. */
 export interface PlainAccess {
   readonly _tag: "Plain"
   readonly capability: string
@@ -93,6 +122,10 @@ export interface PlainAccess {
 export type Access = PathAccess | CommandAccess | HostAccess | SecretAccess | ToolAccess | PlainAccess
 
 export const isSigned = (access: Access): boolean => "signed" in access && access.signed === true
+
+/** Whether rules and grants only have to leave it: it was decided on with what it belongs to. */
+export const isBeside = (access: Access): boolean =>
+  isSigned(access) || (access._tag === "Path" && access.named === true)
 
 /** Whether a further access of a running call is allowed: `asked` is what a person would have to agree to. */
 export type Standing = "allowed" | "asked" | "denied"

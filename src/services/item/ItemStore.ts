@@ -3,6 +3,7 @@ import { Context, type Effect, type Option, type Stream } from "effect"
 import type { ItemLocation, ItemSnapshot } from "./Item.ts"
 import type { ItemAmbiguous, ItemIdInvalid, ItemInvalid, ItemNotFound, ItemUnreadable } from "./ItemErrors.ts"
 import type { ItemType, Tier } from "./ItemId.ts"
+import type { Listing } from "./ItemSources.ts"
 
 export interface ItemQuery {
   /** `id` or `category/id`, as the caller wrote it. */
@@ -45,6 +46,8 @@ export class ItemStore extends Context.Service<ItemStore, {
   readonly list: (
     filter?: { readonly type?: ItemType | undefined; readonly tier?: Tier | undefined }
   ) => Effect.Effect<ReadonlyArray<ItemLocation>>
+  /** What the tier's folders and other sources list. Each is the same object as before only if nothing in it has changed. */
+  readonly listings: (tier: Tier) => Effect.Effect<ReadonlyArray<Listing>>
   /** Files below the type folders that cannot be items, with the reason. For `doctor` and `explain`. */
   readonly problems: Effect.Effect<ReadonlyArray<ItemInvalid | ItemUnreadable | ItemAmbiguous>>
   /**

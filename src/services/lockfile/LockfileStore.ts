@@ -132,6 +132,11 @@ export class LockfileStore extends Context.Service<LockfileStore, {
   ) => Effect.Effect<ReadonlyArray<Result.Result<StoredLock, LockWriteError | E>>>
   /** Every lock of both scopes, at any depth of categories. */
   readonly list: (filter?: LockFilter) => Effect.Effect<LockListing>
+  /**
+   * The paths of all of a scope's lockfiles, valid or not, and of folders that cannot be walked. Reads no lockfile. The
+   * same array as before only if nothing has changed.
+   */
+  readonly paths: (scope: LockScope) => Effect.Effect<ReadonlyArray<string>>
   /** Removes one lock. It may be gone already. */
   readonly remove: (lock: Pick<StoredLock, "scope" | "path">) => Effect.Effect<void, LockWriteError>
   /** Removes stale locks, in the index or not, and answers with them. Invalid files stay. */

@@ -148,9 +148,6 @@ export interface SignedLocks {
 
 export type LockQueryError = ResolveError | VerifyError | ProjectRestricted
 
-/** Every way in which the methods below fail. */
-export type LockUseError = LockQueryError | LockWriteError | LockMissing | HumanRequired
-
 export class Lockfiles extends Context.Service<Lockfiles, {
   /**
    * Compares a resolved and verified chain with its locks. Every call asks, so it is cheap. `env` and `installed` are

@@ -13,7 +13,7 @@ export class RuleRefused extends Schema.TaggedError<RuleRefused>()("RuleRefused"
   }
   get remediation() {
     return this.hint ??
-      "Rules look like fs.write(src/**), shell.run(npm test), net.http(api.github.com) or deploy: docs/permissions.md"
+      "Rules look like fs.write(src/**), shell.run(npm test), net.http(api.github.com) or deploy: kiwi permissions allow --help"
   }
 }
 

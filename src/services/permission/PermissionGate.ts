@@ -37,8 +37,10 @@ export class PermissionDenied extends Schema.TaggedError<PermissionDenied>()("Pe
 /** A question that a person has to answer first. */
 export interface Ask {
   readonly access: Access
-  /** The rule that asks. */
+  /** The first rule that asks, by its line. */
   readonly rule: string
+  /** All that ask, as answers know them: by their file and what they say. Absent: `rule` alone, which Kiwi ships. */
+  readonly askedBy?: ReadonlyArray<string>
   /** Why it asks, for the person: "changes files of this project". */
   readonly reason: string
   /**
@@ -49,6 +51,9 @@ export interface Ask {
   /** What the caller will have run once the person has agreed: see `RememberedRule`. */
   readonly ran?: NonNullable<RememberedRule["ran"]>
 }
+
+/** The rules that an answer to the question is for. */
+export const askersOf = ({ askedBy, rule }: Pick<Ask, "askedBy" | "rule">): ReadonlyArray<string> => askedBy ?? [rule]
 
 /** A question that an earlier answer of the person settled. */
 export interface SettledAsk extends Ask {

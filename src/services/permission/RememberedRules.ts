@@ -11,11 +11,13 @@ export const RememberedRule = Schema.Struct({
   client: Schema.String,
   /** Only calls of this session. Absent: all of the client's in this project. */
   session: Schema.optionalKey(Schema.String),
+  /** The process that the session ends with. */
+  pid: Schema.optionalKey(Schema.Int),
   /** When the person answered, ISO 8601. */
   at: Schema.String,
   /** How the person was reached: "answered at /dev/pts/3". */
   by: Schema.String,
-  /** Names of the rules that had asked: it settles the questions of no other. Absent: of all. */
+  /** The rules that had asked, see `askersOf`: it answers no other. Absent: all. */
   answers: Schema.optionalKey(Schema.Array(Schema.String)),
   /**
    * It settles nothing: it is what the client may have run, with the person's agreement. `print` stands for its whole
@@ -30,6 +32,7 @@ export type RememberedRule = typeof RememberedRule.Type
 export class RememberedRules extends Context.Service<RememberedRules, {
   /** In the order of their making. Read anew when another process changed them. */
   readonly current: Effect.Effect<ReadonlyArray<RememberedRule>>
+  /** Also drops the rules of sessions that have ended with their process. */
   readonly add: (rules: ReadonlyArray<RememberedRule>) => Effect.Effect<void, WriteRefused>
   /** The rules that were removed. Unknown ids are skipped. */
   readonly remove: (ids: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<RememberedRule>, WriteRefused>

@@ -28,12 +28,24 @@ const secretFiles = [
   ".htpasswd",
   ".dockercfg"
 ]
+/** They say which variables there are, and are written to be shared. */
+const sharedFile = /^\.env(?:\.[a-z0-9_-]+)*\.(?:example|sample|template)$/
+
 const secretFolders = new Set([".ssh", ".gnupg", ".aws"])
+/** Other version controls keep every file in them, also what a rule denies or what was removed. */
+const versionFolders = new Set([".hg", ".svn", ".jj", ".bzr"])
+
+/** Of a git folder, what has neither contents of files nor credentials, nor where it fetched from. */
+const openInGit = new Set(["head", "refs", "packed-refs", "hooks", "info", "description"])
+
+/** A file of git's objects, in any folder: a bare repository may have any name. */
+const isGitObject = (names: ReadonlyArray<string>): boolean =>
+  /(?:^|\/)(?:[0-9a-f]{2}\/[0-9a-f]{38}(?:[0-9a-f]{24})?|pack-[0-9a-f]{40,64}\.pack)$/.test(names.join("/"))
 
 /** The files that may contain secrets, as globs of git in any case. */
 export const guardedGlobs: ReadonlyArray<string> = [
   ...secretFiles.map((name) => `**/${name}`),
-  ...[...secretFolders].map((name) => `**/${name}/**`),
+  ...[...secretFolders, ...versionFolders].map((name) => `**/${name}/**`),
   "**/.ai/logs/**"
 ]
 
@@ -41,13 +53,18 @@ export const guardedGlobs: ReadonlyArray<string> = [
 export const guardedRead = (path: string): string | undefined => {
   const names = foldedNames(path)
   const last = names.at(-1) ?? ""
-  if (secretFiles.some((pattern) => matchesName(pattern, last)) || names.some((name) => secretFolders.has(name))) {
+  const isSecret = !sharedFile.test(last) && secretFiles.some((pattern) => matchesName(pattern, last))
+  if (isSecret || names.some((name) => secretFolders.has(name))) {
     return "it may contain secrets"
   }
   const git = names.findIndex((name) => name === ".git" || name === "git~1")
   if (git >= 0 && (last === "config" || last === "config.worktree" || last === "credentials")) {
     return "git keeps credentials in it"
   }
+  const inGit = git < 0 ? undefined : names[git + 1]
+  if (inGit !== undefined && !openInGit.has(inGit)) return "git keeps former contents of files there"
+  if (isGitObject(names)) return "git keeps the contents of a file in it"
+  if (names.some((name) => versionFolders.has(name))) return "version control keeps former contents of files there"
   const ai = names.indexOf(".ai")
   return ai >= 0 && names[ai + 1] === "logs" ? "it has the audit of other calls" : undefined
 }

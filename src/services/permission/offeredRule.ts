@@ -9,6 +9,7 @@ import { suggestPattern } from "../capability/command/suggestPattern.ts"
 import * as HostPattern from "../capability/scopes/HostPattern.ts"
 import { asPattern } from "../capability/scopes/PathPattern.ts"
 import { guardedRead } from "./guardedPaths.ts"
+import { showTool } from "./rule/ruleSubject.ts"
 
 /** A scope as a part of a list in a line. */
 const inList = (scope: string): string => /[,"]|^\s|\s$/.test(scope) ? JSON.stringify(scope) : scope
@@ -35,7 +36,7 @@ export const ruleFor = (access: Access, confined = false): string | undefined =>
     case "Secret":
       return /^[A-Za-z0-9_.-]{1,128}$/.test(access.name) ? `secret.use(${access.name})` : undefined
     case "Tool":
-      return access.id
+      return showTool(access.id)
     case "Plain":
       return access.capability
   }

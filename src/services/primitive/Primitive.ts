@@ -1,6 +1,7 @@
 // Primitives: the only code with effects. A chain's last link names one by its id.
 import { Context, type Effect, type Redacted, type Schema, type Stream } from "effect"
 import type { Caller } from "../call/Caller.ts"
+import type { CallEvent } from "../call/CallEvents.ts"
 import type { Access, Standing } from "../capability/Access.ts"
 import type { EnvVariable } from "../env/EnvResolver.ts"
 import type { KiwiError } from "../error/KiwiError.ts"
@@ -41,12 +42,8 @@ export interface PrimitiveInput {
   /** Serves the calls that the tool makes, if its config has `calls`. */
   readonly serve?: ((connection: Connection) => Effect.Effect<void>) | undefined
   /** Reports chunks and progress. */
-  readonly emit: (event: PrimitiveEvent) => Effect.Effect<void>
+  readonly emit: (event: CallEvent) => Effect.Effect<void>
 }
-
-export type PrimitiveEvent =
-  | { readonly _tag: "Progress"; readonly message: string; readonly progress?: number; readonly total?: number }
-  | { readonly _tag: "Chunk"; readonly channel: "stdout" | "stderr"; readonly text: string }
 
 /** One captured output. `text`: all of it or, if it was spilled, its head and tail. */
 export interface CapturedOutput {

@@ -7,6 +7,7 @@ import * as fs from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { ApprovalStore } from "../../../src/services/approval/ApprovalStore.ts"
+import { RememberedRules } from "../../../src/services/permission/RememberedRules.ts"
 import { Workspace } from "../../../src/services/workspace/Workspace.ts"
 import { agent, agreeTo, request, start } from "./approvalRequest.ts"
 import { answerIt, contract, file } from "./ApprovalStore.contract.ts"
@@ -169,20 +170,27 @@ describe("a file of approvals", () => {
   it.live("offers no rule for a session that ended with its process, until a session repeats the call", () =>
     Effect.gen(function*() {
       const { folder, storeOf } = yield* world
-      const store = yield* Effect.map(Layer.build(storeOf("one")), (context) => Context.get(context, ApprovalStore))
+      const context = yield* Layer.build(storeOf("one"))
+      const store = Context.get(context, ApprovalStore)
       const answers = Effect.flatMap(
         store.list,
         ([one]) =>
           Effect.map(store.propose(one?.id ?? ""), ({ question }) => question.choices?.map(({ value }) => value))
       )
+      const listed = Effect.map(store.list, ([one]) => one?.answers.map(String))
       assert.strictEqual(yield* repeatIn(folder, "p1"), "ApprovalPending")
       assert.deepStrictEqual(yield* answers, ["once", "always", "no", "never"])
+      assert.deepStrictEqual(yield* listed, yield* answers)
       const [filed] = yield* store.list
       const refused = yield* Effect.flip(store.propose(filed?.id ?? "", { answers: ["session"] }))
       assert.include(refused.message, "the session that asked has ended")
       const id = yield* file(store, request({ caller: { ...agent, session: "s2" } }))
       assert.strictEqual(id, filed?.id)
       assert.deepStrictEqual(yield* answers, ["once", "session", "always", "no", "never"])
+      assert.deepStrictEqual(yield* listed, yield* answers)
       assert.strictEqual((yield* answerIt(store, id, "session")).caller.session, "s2")
+      assert.deepStrictEqual(yield* listed, [])
+      const [made] = yield* Context.get(context, RememberedRules).current
+      assert.deepInclude(made, { session: "s2", pid: process.pid })
     }))
 })

@@ -41,6 +41,7 @@ export const noticesWith = Effect.fnUntraced(
           SecretStoreMemory.layerWith(secrets),
           OutboundNode.layer,
           ChildProcessesNode.layer,
+          KiwiHomeMemory.layer,
           Layer.provide(WorkspaceMemory.layerWith("/work/shop"), KiwiHomeMemory.layer)
         )),
         Layer.provideMerge(Logger.layer([logger])),

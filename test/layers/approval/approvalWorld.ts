@@ -21,7 +21,7 @@ export const worldIn = (folder: string) => {
       Layer.provideMerge(WorkspaceNode.layer(join(folder, project))),
       Layer.provide(SafeFilesNode.layer),
       Layer.provide(ProcessLockSqlite.layer),
-      Layer.provide(KiwiHomeNode.layerWith({ home, userSpace: join(folder, "user"), userHome: folder })),
+      Layer.provide(KiwiHomeNode.layerWith({ home, userSpace: join(folder, "user"), userHome: "/memory/home" })),
       Layer.orDie
     ))
   return { folder, home, storeOf }

@@ -5,6 +5,7 @@ import type { Schema } from "effect"
 import * as KernelMemory from "../../../src/layers/KernelMemory.ts"
 import { ApprovalStore } from "../../../src/services/approval/ApprovalStore.ts"
 import { guardedIn, unusualIn } from "../../../src/services/approval/unusual.ts"
+import { CapabilityTokens } from "../../../src/services/capability/CapabilityTokens.ts"
 import { exactText } from "../../../src/services/error/exactText.ts"
 import { PermissionGate } from "../../../src/services/permission/PermissionGate.ts"
 import { call, entries, object, tool } from "../proxy/calls.ts"
@@ -89,6 +90,33 @@ describe("a call that is asked about", () => {
         assert.strictEqual(results[2]?.approval?.id, id)
       }).pipe(Effect.provide(kernel(ran)))
     }))
+
+  const bearers = [undefined, ["t1", "d1"], ["t2", "d1"], ["t1", "d2"], ["t2", "d2"]] as const
+  for (const asks of bearers) {
+    it.effect(`runs once for the thread and the directive that asked: ${asks?.join(" of ") ?? "none"}`, () =>
+      Effect.gen(function*() {
+        const tokens = yield* CapabilityTokens
+        const store = yield* ApprovalStore
+        /** Each time with a new token. */
+        const run = Effect.fnUntraced(function*(of: typeof asks) {
+          if (of === undefined) return yield* call("post", { text: "hello" })
+          const [thread, directive] = of
+          const grants = { allow: [{ capability: "tool.*" }, { capability: "secret.use" }], deny: [] }
+          return yield* call("post", { text: "hello" }, {
+            thread,
+            token: yield* tokens.mint({ thread, directive, grants })
+          })
+        })
+        const error = yield* Effect.flip(run(asks))
+        if (error._tag !== "ApprovalPending") return assert.fail(error.message)
+        const { question } = yield* store.propose(error.id)
+        yield* store.answer(error.id, agreeTo(question, "once"))
+        for (const other of bearers) {
+          if (other !== asks) assert.strictEqual((yield* Effect.flip(run(other)))._tag, "ApprovalPending", `${other}`)
+        }
+        assert.strictEqual((yield* run(asks)).status, "success")
+      }).pipe(Effect.provide(kernel({ count: 0 }))))
+  }
 
   it.effect("is only named by its ends where nobody would read it, and then a terminal is needed", () =>
     Effect.gen(function*() {

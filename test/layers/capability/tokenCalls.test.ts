@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Redacted, Result } from "effect"
+import { Duration, Effect, Layer, Redacted, Result } from "effect"
 import { AuditLog } from "../../../src/services/audit/AuditLog.ts"
 import type { CommandAccess, PathAccess } from "../../../src/services/capability/Access.ts"
 import { CapabilityTokens } from "../../../src/services/capability/CapabilityTokens.ts"
@@ -316,4 +316,65 @@ describe("a tool of Kiwi", () => {
         assert.strictEqual(Result.isSuccess(yield* descend({ allow, deny: [] }, allow)), runs, JSON.stringify(tools))
       }
     })))
+})
+
+describe("the request of a call, before anything of it is done", () => {
+  const rows = [
+    ["without thread and token", {}, {}],
+    ["with a token", { allow: [{ capability: "tool.*" }] }, { thread: "t1", jti: true }],
+    ["that the token does not grant", { allow: [] }, { thread: "t1", jti: true }],
+    ["of another thread", { allow: [{ capability: "tool.*" }], as: "t2" }, { thread: "t2", jti: false }],
+    ["with a forged token", { text: "a.b.c" }, { thread: "t1", jti: false }],
+    ["with an expired token", { allow: [{ capability: "tool.*" }], life: 0 }, { thread: "t1", jti: false }],
+    ["with a revoked token", { allow: [{ capability: "tool.*" }], revoked: true }, { thread: "t1", jti: false }],
+    ["of a thread without its token", { as: "t3" }, { thread: "t3", jti: false }],
+    ["with a token, as a dry run", { allow: [{ capability: "tool.*" }], dryRun: true }, { thread: "t1", jti: true }],
+    ["of a tool that is not there", { allow: [], item: "nothing" }, { thread: "t1", jti: true }]
+  ] as const satisfies ReadonlyArray<
+    readonly [string, {
+      readonly allow?: ReadonlyArray<Grant>
+      readonly as?: string
+      readonly text?: string
+      readonly life?: number
+      readonly revoked?: boolean
+      readonly dryRun?: boolean
+      readonly item?: string
+    }, { readonly thread?: string; readonly jti?: boolean }]
+  >
+  for (const [title, given, expected] of rows) {
+    it.effect(`${title} names its thread and the token that counts`, () =>
+      Effect.gen(function*() {
+        const { allow, as: thread, dryRun, item, life, revoked, text }: {
+          allow?: ReadonlyArray<Grant>
+          as?: string
+          dryRun?: boolean
+          item?: string
+          life?: number
+          revoked?: boolean
+          text?: string
+        } = given
+        const tokens = yield* CapabilityTokens
+        const token = yield* tokens.mint({
+          thread: "t1",
+          directive: "d1",
+          grants: { allow: allow ?? [], deny: [] },
+          ...(life === undefined ? {} : { life: Duration.seconds(life) })
+        })
+        const jti = Result.getOrUndefined(yield* Effect.result(tokens.verify(token, { thread: "t1" })))?.jti
+        if (revoked === true) yield* tokens.revoke(jti!)
+        const used = text === undefined ? allow === undefined ? undefined : token : Redacted.make(text)
+        yield* Effect.ignore(call(item ?? "pay", { amount: 1 }, {
+          ...(thread === undefined ? used === undefined ? {} : { thread: "t1" } : { thread }),
+          ...(used === undefined ? {} : { token: used }),
+          dryRun: dryRun ?? false
+        }))
+        const [request] = yield* entries
+        assert.strictEqual(request?.kind, "request")
+        if (request?.kind !== "request") return
+        const { thread: named, jti: wanted }: { thread?: string; jti?: boolean } = expected
+        assert.strictEqual(request.thread, named)
+        assert.strictEqual(request.jti, wanted === true ? jti : undefined)
+        assert.notInclude(JSON.stringify(request), Redacted.value(token))
+      }).pipe(Effect.provide(world)))
+  }
 })

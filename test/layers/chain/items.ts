@@ -112,6 +112,7 @@ export const layer = (specs: Array<ToolSpec>) => {
       find,
       atOnce: Effect.succeed({ find }),
       list: () => Effect.succeed(specs.map(locationOf)),
+      listings: () => Effect.die("not used"),
       problems: Effect.succeed([]),
       read: (location) =>
         Effect.sync(() => {

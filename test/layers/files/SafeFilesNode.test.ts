@@ -1,5 +1,6 @@
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
 import { spawn, spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import { tmpdir } from "node:os"
@@ -114,6 +115,37 @@ for (const naming of ["descriptor", "path"] as const) {
         yield* files.write(root, "ok", "x")
         const left = fs.readdirSync(root)
         for (const [name, age, stays] of cases) assert.strictEqual(left.includes(name), stays, `${name} ${age}`)
+      }).pipe(Effect.provide(layer)))
+
+    it.effect("clears what was too young when it looked, and what came since", () =>
+      Effect.gen(function*() {
+        const files = yield* SafeFiles
+        const root = yield* temporary
+        const gone = spawnSync("true").pid.toString(16).padStart(8, "0")
+        const start = Date.now()
+        const leave = (letter: string, seconds: number) => {
+          const name = `.kiwi-${gone}${letter.repeat(16)}.tmp`
+          fs.writeFileSync(join(root, name), "")
+          fs.utimesSync(join(root, name), start / 1000 + seconds, start / 1000 + seconds)
+        }
+        const left = Effect.fnUntraced(function*(seconds: number) {
+          yield* TestClock.setTime(start + seconds * 1000)
+          yield* files.write(root, "ok", `${seconds}`)
+          return fs.readdirSync(root).filter((name) => name.endsWith(".tmp")).map((name) => name[14])
+        })
+        leave("a", -1)
+        assert.deepStrictEqual(yield* left(0), ["a"])
+        assert.deepStrictEqual(yield* left(30), ["a"])
+        assert.deepStrictEqual(yield* left(61), [])
+        leave("b", 62)
+        assert.deepStrictEqual(yield* left(63), ["b"])
+        assert.deepStrictEqual(yield* left(3_600), ["b"])
+        assert.deepStrictEqual(yield* left(3_662), [])
+        leave("c", 3_600)
+        assert.deepStrictEqual(yield* left(3_663), ["c"])
+        // A clock that was set back does not keep it from looking.
+        leave("d", -4_000)
+        assert.deepStrictEqual(yield* left(-3_700), ["c"])
       }).pipe(Effect.provide(layer)))
 
     it.effect("does not wait on a pipe and reads no device", () =>

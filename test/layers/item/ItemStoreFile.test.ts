@@ -73,6 +73,79 @@ describe("a listing is never stale", () => {
       })
     ))
 
+  it.effect("a listing is the same object until something in it changes, also where a type has no folder", () =>
+    using((disk, store) =>
+      Effect.gen(function*() {
+        const root = disk.root("project")
+        const listed = Effect.map(store.listings("project"), (all) => ({
+          all,
+          ids: all.flatMap(({ byId }) => [...byId.keys()]),
+          problems: all.flatMap(({ problems }) => problems.map(({ item }) => item))
+        }))
+        const isSame = Effect.map(
+          Effect.all([listed, listed]),
+          ([before, after]) => before.all.every((one, index) => one === after.all[index])
+        )
+        const changes: ReadonlyArray<readonly [name: string, change: () => void, ids: string, problems?: string]> = [
+          ["nothing there", () => {}, ""],
+          ["a tier's folder", () => Fs.mkdirSync(root, { recursive: true }), ""],
+          ["a type's folder", () => Fs.mkdirSync(`${root}/tools`), ""],
+          ["a file in it", () => disk.write("project", "tools/a.py", "x"), "a"],
+          ["the folder gone", () => Fs.renameSync(`${root}/tools`, `${root}/old`), ""],
+          ["the folder back", () => Fs.renameSync(`${root}/old`, `${root}/tools`), "a"],
+          ["a file in its place", () => {
+            Fs.rmSync(`${root}/tools`, { recursive: true })
+            Fs.writeFileSync(`${root}/tools`, "")
+          }, ""],
+          [
+            "a link in its place",
+            () => {
+              Fs.rmSync(`${root}/tools`)
+              Fs.symlinkSync(disk.root("user"), `${root}/tools`)
+            },
+            "",
+            "project:tools/"
+          ],
+          ["nothing in its place", () => Fs.rmSync(`${root}/tools`), ""],
+          ["another type's folder", () => disk.write("project", "knowledge/k.md", "x"), "k"],
+          ["the tier's folder gone", () => Fs.renameSync(root, `${root}-old`), ""],
+          ["another in its place", () => Fs.mkdirSync(`${root}/directives`, { recursive: true }), ""],
+          ["an item in that", () => disk.write("project", "directives/d.md", "x"), "d"]
+        ]
+        for (const [name, change, ids, problems = ""] of changes) {
+          yield* now
+          const before = yield* listed
+          change()
+          const after = yield* listed
+          assert.strictEqual(after.ids.join(), ids, name)
+          assert.strictEqual(after.problems.join(), problems, name)
+          if (ids !== before.ids.join() || problems !== before.problems.join()) {
+            assert.isFalse(before.all.every((one, index) => one === after.all[index]), name)
+          }
+          yield* settle
+          yield* listed
+          if (problems === "") assert.isTrue(yield* isSame, name)
+        }
+      })
+    ))
+
+  it.effect("a lookup ends otherwise where another tier's folder has no folder of the type", () =>
+    using((disk, store) =>
+      Effect.gen(function*() {
+        const root = disk.root("project")
+        const elsewhere = `${root}-elsewhere`
+        disk.write("project", "tools/a.py", "x")
+        yield* settle
+        for (let times = 0; times < 2; times++) assert.strictEqual((yield* store.find({ id: "a" })).location.id, "a")
+        const before = yield* store.listings("project")
+        Fs.renameSync(root, elsewhere)
+        Fs.symlinkSync(`${elsewhere}/tools`, root)
+        const after = yield* store.listings("project")
+        assert.isFalse(before.some((one, index) => one === after[index] && one.byId.size > 0))
+        assert.strictEqual((yield* Effect.flip(store.find({ id: "a" })))._tag, "ItemNotFound")
+      })
+    ))
+
   it.effect("a lookup that is remembered ends otherwise as soon as any tier that it read has changed", () =>
     using((disk, store) =>
       Effect.gen(function*() {

@@ -13,6 +13,7 @@ describe("makeItemStore", () => {
       const store = MakeItemStore.make({
         listing: (tier, type) =>
           Effect.succeed({ byId: new Map(), problems: tier === "project" && type === "tool" ? problems : [] }),
+        listings: () => Effect.die("not used"),
         resolve: () => Result.fail(gone),
         read: () => Effect.fail(gone),
         rootOf: () => Option.none(),

@@ -8,6 +8,7 @@ import * as Kernel from "../../../src/layers/Kernel.ts"
 import { fileIdentity } from "../../../src/layers/search/refreshTier.ts"
 import { execute } from "../../../src/programs/execute.ts"
 import { explain } from "../../../src/programs/explain.ts"
+import { explainPermissions } from "../../../src/programs/explainPermissions.ts"
 import { load } from "../../../src/programs/load.ts"
 import { search } from "../../../src/programs/search.ts"
 import { unansweredSources } from "../../../src/programs/unansweredSources.ts"
@@ -19,7 +20,7 @@ import { Lockfiles } from "../../../src/services/lockfile/Lockfiles.ts"
 import { queryOfLock } from "../../../src/services/lockfile/lockReport.ts"
 import { ItemIndex } from "../../../src/services/search/ItemIndex.ts"
 import { temporary } from "../../support/temporary.ts"
-import { call, caller, echo, kernel, reasonOf, tool } from "../proxy/calls.ts"
+import { call, caller, echo, kernel, object, reasonOf, tool } from "../proxy/calls.ts"
 import { bait, makeShelf, shelfRuntime, shelfTool, system } from "./shelf.ts"
 
 const find = (query: string) => search({ query, tier: "user" }, caller)
@@ -31,6 +32,17 @@ const over = (contents: ReadonlyArray<Content>, options: Parameters<typeof kerne
   kernel({ ...system, ...options, replace: ItemSourcesContent.layerWith(contents) } as Parameters<typeof kernel>[0])
 
 describe("an item of another source than files", () => {
+  it.effect("has its source's name in what the rules are asked about, with parameters and without", () => {
+    const shelf = makeShelf({ "acme/greet": shelfTool({ input_schema: object({ name: { type: "string" } }, "name") }) })
+    shelf.approve("acme/greet")
+    return Effect.gen(function*() {
+      for (const parameters of [undefined, { name: "Ada" }]) {
+        const { accesses } = yield* explainPermissions("greet", parameters, caller)
+        assert.strictEqual(accesses[0]?.access, "tool.shelf/greet")
+      }
+    }).pipe(Effect.provide(over([shelf.source])))
+  })
+
   it.effect("is found, read, refused, approved, called, changed and gone", () => {
     const shelf = makeShelf({ "acme/greet": shelfTool() })
     return Effect.gen(function*() {

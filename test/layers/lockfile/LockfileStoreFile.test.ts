@@ -426,3 +426,49 @@ describe("LockfileStoreFile between processes", () => {
       assert.strictEqual(error._tag, "LockUnavailable")
     }))
 })
+
+describe("The paths of lockfiles", () => {
+  const paths = (store: LockfileStore["Service"]) => Effect.map(store.paths("project"), (found) => found.toSorted())
+
+  test(
+    "are the same array until a folder changes, and name what cannot be used",
+    (made, store) =>
+      Effect.gen(function*() {
+        const root = made.folders.project
+        const at = (name: string) => join(root, name)
+        const write = (name: string) => {
+          fs.mkdirSync(dirname(at(name)), { recursive: true })
+          fs.writeFileSync(at(name), "no lock")
+        }
+        fs.rmSync(root, { recursive: true, force: true })
+        const changes: ReadonlyArray<readonly [name: string, change: () => void, paths: ReadonlyArray<string>]> = [
+          ["no folder", () => {}, []],
+          ["an empty folder", () => fs.mkdirSync(root, { recursive: true }), []],
+          ["a file", () => write(path), [path]],
+          ["another in the same folder", () => write("math/b@1.lock.json"), [path, "math/b@1.lock.json"]],
+          ["a file below", () => write("a/b/c@1.lock.json"), ["a/b/c@1.lock.json", path, "math/b@1.lock.json"]],
+          ["other files", () => write("math/notes.txt"), ["a/b/c@1.lock.json", path, "math/b@1.lock.json"]],
+          ["a file gone", () => fs.rmSync(at(path)), ["a/b/c@1.lock.json", "math/b@1.lock.json"]],
+          ["a folder renamed", () => fs.renameSync(at("a/b"), at("a/d")), ["a/d/c@1.lock.json", "math/b@1.lock.json"]],
+          ["a link", () => fs.symlinkSync(root, at("say yes")), ["a/d/c@1.lock.json", "math/b@1.lock.json", "say yes"]],
+          ["a folder that is called so", () => fs.mkdirSync(at("f@1.lock.json")), [
+            "a/d/c@1.lock.json",
+            "f@1.lock.json",
+            "math/b@1.lock.json",
+            "say yes"
+          ]],
+          ["all gone", () => fs.rmSync(root, { recursive: true }), []]
+        ]
+        for (const [name, change, expected] of changes) {
+          yield* TestClock.setTime(Date.now())
+          yield* paths(store)
+          change()
+          assert.deepStrictEqual(yield* paths(store), [...expected].toSorted(), name)
+          yield* TestClock.setTime(Date.now() + 2_100)
+          const before = yield* store.paths("project")
+          assert.strictEqual(yield* store.paths("project"), before, name)
+        }
+        assert.deepStrictEqual(yield* store.paths("user"), [])
+      })
+  )
+})

@@ -1,10 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Result, Schema } from "effect"
 import * as fs from "node:fs"
 import { parse } from "yaml"
 import type { Decision, PermissionDenied } from "../../../src/services/permission/PermissionGate.ts"
 import { PermissionGate } from "../../../src/services/permission/PermissionGate.ts"
 import type { RememberedRule } from "../../../src/services/permission/RememberedRules.ts"
+import { parseRuleLine } from "../../../src/services/permission/rule/Rule.ts"
 import {
   decideIn,
   layerGate,
@@ -378,4 +379,36 @@ describe("a person's own folder of rules and settings", () => {
         assert.strictEqual(moved._tag, "PermissionDenied")
       }).pipe(Effect.provide(kernelOf(real)))
     }))
+})
+
+describe("a rule that denies a server", () => {
+  const spellings = [
+    ["[::1]", "::1"],
+    ["[0:0:0:0:0:0:0:1]", "::1"],
+    ["[::0001]", "::1"],
+    ["[::FFFF:127.0.0.1]", "::ffff:7f00:1"],
+    ["127.0.0.1", "127.0.0.1"],
+    ["127.1", "127.0.0.1"],
+    ["127.0.1", "127.0.0.1"],
+    ["2130706433", "127.0.0.1"],
+    ["0x7f.1", "127.0.0.1"],
+    ["0177.0.0.1", "127.0.0.1"],
+    ["127.0.0.1.", "127.0.0.1"],
+    ["LOCALHOST", "localhost"],
+    ["localhost.", "localhost"],
+    ["xn--bcher-kva.example", "xn--bcher-kva.example"],
+    ["bücher.example", "xn--bcher-kva.example"]
+  ] as const
+  for (const [written, host] of spellings) {
+    it.effect(`as ${written} denies ${host}, or is refused: it never misses it`, () =>
+      Effect.gen(function*() {
+        const decided = yield* decideIn(
+          { user: `rules:\n  - deny: "net.http(${written})"\n` },
+          runOf({ tool: "deploy", by: ["you"], access: [`net.http(${host}:443)`] })
+        )
+        assert.strictEqual(decided.outcome, "deny")
+        const isRefused = Result.isFailure(parseRuleLine(`deny: net.http(${written})`))
+        assert.strictEqual(decided.rule === "user:config/permissions.yaml:2", !isRefused, decided.text)
+      }))
+  }
 })

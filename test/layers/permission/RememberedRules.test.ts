@@ -1,9 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import { join } from "node:path"
 import * as RememberedRulesFile from "../../../src/layers/permission/RememberedRulesFile.ts"
 import * as RememberedRulesMemory from "../../../src/layers/permission/RememberedRulesMemory.ts"
+import type { RememberedRule } from "../../../src/services/permission/RememberedRules.ts"
 import { RememberedRules } from "../../../src/services/permission/RememberedRules.ts"
 import { Workspace } from "../../../src/services/workspace/Workspace.ts"
 import { contract, rememberedRule } from "../../services/permission/RememberedRules.contract.ts"
@@ -35,6 +37,28 @@ describe("RememberedRulesFile", () => {
         assert.deepStrictEqual((yield* current).map(({ id }) => id), ["b", "c"])
         fs.rmSync(file)
         assert.deepStrictEqual(yield* current, [])
+      })
+    ))
+
+  it.live("keeps the answers of sessions that go on, and drops those of ended ones with the next answer", () =>
+    withFile((_, { add, current }) =>
+      Effect.gen(function*() {
+        const { pid: ended = 0 } = spawnSync(process.execPath, ["-e", ""])
+        const of = (id: string, more: Partial<RememberedRule>): RememberedRule => ({ ...rememberedRule(id), ...more })
+        yield* add([
+          of("ended", { session: "s1", pid: ended }),
+          of("ended too", { session: "s2", pid: ended }),
+          of("goes on", { session: "s3", pid: process.pid }),
+          of("of the parent", { session: "s4", pid: process.ppid }),
+          of("of no process", { session: "s5" }),
+          of("always", {})
+        ])
+        const kept = ["a", "goes on", "of the parent", "of no process", "always"]
+        for (const id of ["one", "two"]) {
+          yield* add([of(id, {})])
+          kept.push(id)
+          assert.deepStrictEqual((yield* current).map((one) => one.id), kept)
+        }
       })
     ))
 

@@ -7,9 +7,10 @@ import * as Path from "node:path"
 import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
 import * as SubprocessNode from "../../../src/layers/primitive/SubprocessNode.ts"
 import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
+import type { CallEvent } from "../../../src/services/call/CallEvents.ts"
 import type { EnvVariable } from "../../../src/services/env/EnvResolver.ts"
 import { outputId, Outputs } from "../../../src/services/primitive/Outputs.ts"
-import type { PrimitiveEvent, PrimitiveInput } from "../../../src/services/primitive/Primitive.ts"
+import type { PrimitiveInput } from "../../../src/services/primitive/Primitive.ts"
 import type { ChildProcesses } from "../../../src/services/process/ChildProcesses.ts"
 import { inputFor } from "./inputs.ts"
 
@@ -131,7 +132,7 @@ describe("subprocess", () => {
   test("a character that is split over two writes stays one character", () =>
     Effect.gen(function*() {
       const { bash } = yield* setup()
-      const told: Array<PrimitiveEvent> = []
+      const told: Array<CallEvent> = []
       const { data } = yield* bash("printf '\\xe2\\x82'; sleep 0.15; printf '\\xac\\n'", {}, {
         emit: (event) => Effect.sync(() => told.push(event))
       })
@@ -142,7 +143,7 @@ describe("subprocess", () => {
   test("tells lines while the tool runs, each whole", () =>
     Effect.gen(function*() {
       const { bash } = yield* setup()
-      const first = yield* Deferred.make<PrimitiveEvent>()
+      const first = yield* Deferred.make<CallEvent>()
       const fiber = yield* Effect.forkChild(
         bash("echo one >&2; printf tw >&2; read -t 20 < <(sleep 30)", { timeout: 20 }, {
           emit: (event) => Effect.asVoid(Deferred.succeed(first, event))

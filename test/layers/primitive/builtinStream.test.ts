@@ -4,10 +4,11 @@ import { Deferred, Effect, Fiber, Layer, Logger, Redacted, Schema, Stream } from
 import * as BuiltinRegistry from "../../../src/layers/primitive/BuiltinRegistry.ts"
 import * as OutputsMemory from "../../../src/layers/primitive/OutputsMemory.ts"
 import { CallEvents } from "../../../src/services/call/CallEvents.ts"
+import type { CallEvent } from "../../../src/services/call/CallEvents.ts"
 import { WriteRefused } from "../../../src/services/files/SafeFiles.ts"
 import type { BuiltinHandler } from "../../../src/services/primitive/Builtins.ts"
 import { Outputs } from "../../../src/services/primitive/Outputs.ts"
-import type { PrimitiveEvent, PrimitiveStream } from "../../../src/services/primitive/Primitive.ts"
+import type { PrimitiveStream } from "../../../src/services/primitive/Primitive.ts"
 import { call, entries, kernel, reasonOf, tool } from "../proxy/calls.ts"
 import { inputFor } from "./inputs.ts"
 
@@ -33,12 +34,12 @@ const talking = (handler: BuiltinHandler) =>
 
 const answering = (answer: unknown): BuiltinHandler => () => Effect.succeed(answer as PrimitiveStream)
 
-const heardOf = (heard: ReadonlyArray<PrimitiveEvent>) => heard.map((event) => event._tag === "Chunk" ? event.text : "")
+const heardOf = (heard: ReadonlyArray<CallEvent>) => heard.map((event) => event._tag === "Chunk" ? event.text : "")
 
 /** What comes of a call of `talk`, and what is heard of it. */
 const talk = (handler: BuiltinHandler) =>
   Effect.gen(function*() {
-    const heard: Array<PrimitiveEvent> = []
+    const heard: Array<CallEvent> = []
     const result = yield* call("talk").pipe(
       Effect.provideService(CallEvents, { emit: (event) => Effect.sync(() => void heard.push(event)) }),
       Effect.provide(talking(handler))
@@ -91,7 +92,7 @@ describe("a handler that answers a stream", () => {
   it.effect("is heard while it goes on, and slowed down by who listens", () =>
     Effect.gen(function*() {
       const gate = yield* Deferred.make<void>()
-      const first = yield* Deferred.make<PrimitiveEvent>()
+      const first = yield* Deferred.make<CallEvent>()
       let made = 0
       const fiber = yield* call("talk").pipe(
         Effect.provideService(CallEvents, {

@@ -102,6 +102,13 @@ const known: ReadonlyArray<readonly [line: string, accesses: string]> = [
   ["git diff HEAD~1 --stat -- src", "fs.read(.)/**"],
   ["git log --oneline -5", "fs.read(.)/**"],
   ["git show HEAD --stat", "fs.read(.)/**"],
+  ["git show --stat HEAD~1", "fs.read(.)/**"],
+  ["git show -s 4b825dc^", "fs.read(.)/**"],
+  ["git show --stat 'main^{commit}'", "fs.read(.)/**"],
+  ["git log '--format=%h %an, %ad: %s%n%b'", "fs.read(.)/**"],
+  ["git log '--pretty=format:%C(yellow)%h%Creset'", "fs.read(.)/**"],
+  ["git diff --check", "fs.read(.)/**"],
+  ["git remote", "fs.read(.)/**"],
   ["git --no-pager diff --cached --stat", "fs.read(.)/**"],
   ["git show --name-only HEAD", "fs.read(.)/**"],
   ["git branch -a", "fs.read(.)/**"],
@@ -123,6 +130,14 @@ const known: ReadonlyArray<readonly [line: string, accesses: string]> = [
   ["wc -l packages/*/index.js", "fs.read(packages)/**"],
   ["ls *.md", "fs.read(.)/**"],
   ["cat src/*.none", "fs.read(src)/**"],
+  ["cat -- -exec", "fs.read(-exec)"],
+  ["cat -n -- src/a.js -rf", "fs.read(src/a.js) fs.read(-rf)"],
+  ["grep -n -- -one src/a.js", "fs.read(src/a.js)"],
+  ["grep -rn -- -one src", "fs.read(src)/**"],
+  ["rg -- --files src", "fs.read(src)/**"],
+  ["ls -- src", "fs.read(src)"],
+  ["cat -- src/*.js", "fs.read(src)/**"],
+  ["mkdir -- src/new", "fs.write(src/new)"],
   ["LC_ALL=C sort src/a.js", "fs.read(src/a.js)"],
   ["NO_COLOR=1 ls src", "fs.read(src)"]
 ]
@@ -131,6 +146,20 @@ const known: ReadonlyArray<readonly [line: string, accesses: string]> = [
 const unknown: ReadonlyArray<string> = [
   "git show",
   "git show HEAD -- src",
+  "git status -v -v",
+  "git status -v",
+  "git remote -v",
+  "git ls-files -s",
+  "git show --stat 4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+  "git show -s main",
+  "git show --stat --all",
+  "git show --stat 'HEAD^@'",
+  "git show --stat 'HEAD^{blob}'",
+  "git diff --check HEAD",
+  "git diff HEAD~1 -- .",
+  "git diff 'src/a.js^@'",
+  "git log --format=%N",
+  "git log --format=mine",
   "git show -p --stat HEAD",
   "git log -p",
   "git log -U1",
@@ -153,7 +182,15 @@ const unknown: ReadonlyArray<string> = [
   "cat ../outside/secret",
   "cat certs/server.key",
   "cat $X",
-  "cat -- -exec",
+  "cat -- .env",
+  "cat -- src/a.js linkdir/secret",
+  "cat -- -- /etc/passwd",
+  "rg -- --files .",
+  "grep -- -r certs",
+  "head -n -- 5 src/a.js",
+  "sort -o -- out src/a.js",
+  "find -- . -name x",
+  "sed -n -- 1p src/a.js",
   "cat /proc/self/environ",
   "LD_PRELOAD=./x.so cat src/a.js",
   "LESSOPEN='|id' cat src/a.js",
@@ -371,6 +408,92 @@ const unknown: ReadonlyArray<string> = [
   "GIT_DIR=x cat src/*.js"
 ]
 
+/** Of `git show` and `git diff`, and whatever they are given: an id may be that of a file, and a file may be called `HEAD~2`. */
+const gitLines = (names: ReadonlyArray<string>): ReadonlyArray<string> => [
+  ...["-v", "-v -v", "-vv", "-sb -v", "--verbose", "--porcelain -v"].map((options) => `git status ${options}`),
+  "git remote -v",
+  "git remote",
+  ...["-s", "--stage", "-c"].map((options) => `git ls-files ${options}`),
+  ...names.flatMap((name) => [
+    ...[
+      "--stat",
+      "-s",
+      "--no-patch",
+      "--name-only",
+      "--numstat",
+      "--oneline --stat",
+      "--format=%h -s",
+      "--stat --all",
+      "--check"
+    ]
+      .map((options) => `git show ${options} ${name}`),
+    ...["", "--stat", "--check", "--check --stat", "--name-only", "--exit-code", "--quiet -p", "-w", "--cached"]
+      .flatMap(
+        (options) => [
+          `git diff ${options} ${name}`,
+          `git diff ${options} ${name} HEAD`,
+          `git diff ${options} 4b825dc642cb6eb9a060e54bf8d69288fbee4904 ${name}`,
+          `git diff ${options} ${name} -- .`,
+          `git diff ${options} ${name} HEAD~1 -- .`
+        ]
+      ),
+    ...["", "--stat", "-p", "--check", "--oneline"].map((options) => `git log ${options} ${name}`),
+    `git blame ${name}`,
+    `git blame -- ${name}`,
+    `git describe --always ${name}`,
+    `git rev-parse --verify ${name}`
+  ])
+]
+
+it.live("git prints no line of a file that needs a rule", () =>
+  Effect.gen(function*() {
+    const world = yield* prepare
+    const run = (...args: ReadonlyArray<string>) => git(world.project, ...args).toString().trim()
+    world.write(".env", `A=${canary}\r\n`)
+    run("add", "-f", ".env")
+    run("commit", "-qm", "variables")
+    const [blob, tree] = [run("rev-parse", "HEAD:.env"), run("rev-parse", "HEAD^{tree}")]
+    run("rm", "-q", "--cached", ".env")
+    run("commit", "-qm", "without")
+    run("commit", "-qm", "more", "--allow-empty")
+    run("tag", "variables", blob)
+    run("branch", "old", "HEAD~2")
+    run("remote", "add", "origin", `https://u:${canary}@example.com/a`)
+    for (const name of ["HEAD", "HEAD~1", "HEAD~2", "HEAD^@", "HEAD^!", "HEAD^-", "old", "@", "-"]) {
+      world.write(name, "")
+    }
+    run("add", "HEAD", "HEAD~1", "HEAD~2")
+    run("commit", "-qm", "names")
+    const names = [blob, blob.slice(0, 7), tree, "variables", "old", "HEAD", "HEAD~1", "HEAD~2", "'HEAD^@'", "'HEAD^!'"]
+      .concat([
+        "'HEAD^-'",
+        "@",
+        "@~2",
+        "'@{1}'",
+        "old..HEAD",
+        "refs/tags/variables",
+        "tags/variables",
+        "'HEAD^0'",
+        "src/a.js"
+      ])
+    const printed: Array<string> = []
+    let count = 0
+    yield* Effect.gen(function*() {
+      for (const line of gitLines(names)) {
+        if ((yield* opened(line)) === undefined) continue
+        count++
+        const { stderr, stdout } = spawnSync("sh", ["-c", line], {
+          cwd: world.project,
+          env: environment,
+          encoding: "utf8"
+        })
+        if ((stdout + stderr).includes(canary)) printed.push(line)
+      }
+    }).pipe(Effect.provide(kernelOf(world)))
+    assert.deepStrictEqual(printed, [])
+    assert.isAtLeast(count, 40)
+  }), 60_000)
+
 describe("what a command opens by its arguments", () => {
   it.live("is known of these", () =>
     Effect.gen(function*() {
@@ -406,6 +529,20 @@ describe("what a command opens by its arguments", () => {
       }).pipe(Effect.provide(kernelOf(world)))
     }))
 })
+
+it.live("git's lines are known where a file is tracked that only says which variables there are", () =>
+  Effect.gen(function*() {
+    const world = yield* prepare
+    for (const name of [".env.example", "deep/.env.sample", ".env.local.template"]) world.write(name, "TOKEN=\n")
+    git(world.project, "add", "-f", ".env.example", "deep", ".env.local.template")
+    yield* Effect.gen(function*() {
+      assert.strictEqual(shown(yield* opened("git diff")), "fs.read(.)/**")
+      assert.strictEqual(shown(yield* opened("cat .env.example")), "fs.read(.env.example)")
+      for (const line of ["cat .env", "cat .env.example.local", "cat .env.exampl", "cat .env.production"]) {
+        assert.isUndefined(shown(yield* opened(line)), line)
+      }
+    }).pipe(Effect.provide(kernelOf(world)))
+  }))
 
 it.live("git's lines are not known where a file is tracked that needs a rule", () =>
   Effect.gen(function*() {

@@ -41,7 +41,7 @@ describe("shell.run asks about", () => {
     readonly [command: string | ReadonlyArray<string>, ...accesses: ReadonlyArray<string | RegExp>]
   > = [
     ["npm test", "process.exec(npm test)"],
-    ["git status && npm test", "process.exec(git status)", "process.exec(npm test)"],
+    ["git status && npm test", "process.exec(git status)", "fs.read(.)", "process.exec(npm test)"],
     ["ls | wc -l", "process.exec(ls)", "fs.read(.)", "process.exec(wc -l)"],
     ["npm test > out.txt 2>&1", /^process\.exec\(npm test/, "fs.write(out.txt)"],
     ["cat < a.txt", /^process\.exec\(cat/, "fs.read(a.txt)"],
@@ -49,7 +49,10 @@ describe("shell.run asks about", () => {
     ["echo x > linked/file", "fs.write(sub/file)"],
     ["echo x > out/file", /^fs\.write\(\/.*\/outside\/file\)$/],
     ["echo `id`", /^process\.exec\(echo `id`\)$/],
-    [["git", "status", "a b"], "process.exec(git status 'a b')"],
+    [["git", "status", "a b"], "process.exec(git status 'a b')", "fs.read(.)"],
+    ["cat --show-all a.txt", /^process/, "fs.read(.)"],
+    ["cat --show-all sub/x", /^process/, "fs.read(sub/x)"],
+    ["git commit -m sub", "process.exec(git commit -m sub)"],
     ["pwd && npm test && echo done", "process.exec(npm test)"]
   ]
   for (const [command, ...expected] of cases) {

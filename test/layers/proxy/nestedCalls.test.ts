@@ -462,7 +462,12 @@ describe("a tool that runs long", () => {
       Effect.gen(function*() {
         const tokens = yield* CapabilityTokens
         const grants = { allow: [{ capability: "tool.*" }], deny: [] }
-        const token = yield* tokens.mint({ thread: "t1", directive: "d1", grants, life })
+        const token = yield* tokens.mint({
+          thread: "t1",
+          directive: "d1",
+          grants,
+          life: Duration.fromInputUnsafe(life)
+        })
         const [reply] = yield* provide(repliesTo("outer", { thread: "t1", token }))
         assert.strictEqual(reply?.error?.data?.code, code)
       }).pipe(Effect.provide(world({ outer: callsAfter("echo", after) }, { outer: long("outer", ["tool.echo"]) }))))

@@ -91,6 +91,7 @@ export const onDisk = (root: string, present: ReadonlyArray<Tier> = tiers): Effe
             )
           )
         }),
+      listings: () => Effect.die("not used"),
       problems: Effect.succeed([]),
       read: (location) =>
         Effect.try({

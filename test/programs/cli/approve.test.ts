@@ -324,6 +324,11 @@ describe("kiwi inbox and kiwi status", () => {
           assert.include(stdout, text)
         }
         assert.notInclude(stdout, "\u202e")
+        for (const command of [["approve", id], ["approve", id, "--once"], ["reject", id], ["status", id]]) {
+          const { code, remediation } = failure((yield* cli([...command, "--json"], atTerminal())).stdout)
+          assert.strictEqual(code, "APPROVAL_NOT_FOUND")
+          assert.include(remediation, `kiwi inbox --done ${id} --say TEXT`, command.join(" "))
+        }
         const refused = yield* cli(["inbox", "--done", id, "--json"], { ...atTerminal(), env: { CLAUDECODE: "1" } })
         assert.strictEqual(failure(refused.stdout).code, "HUMAN_REQUIRED")
         assert.include((yield* cli(["inbox"])).stdout, id)

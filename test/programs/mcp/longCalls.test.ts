@@ -84,6 +84,18 @@ describe("a call that takes long", () => {
       assert.strictEqual(project.interrupted, 0)
     }))
 
+  it.effect("leaves to its session's end what is done in each project, once", () =>
+    Effect.gen(function*() {
+      const done: Array<string> = []
+      const calls = LongCalls.make()
+      const note = (text: string) => Effect.sync(() => void done.push(text))
+      for (const project of ["/a", "/b", "/a"]) calls.atEnd("s1", project, note(project))
+      calls.atEnd("s2", "/a", note("other"))
+      yield* calls.end("s1")
+      yield* calls.end("s1")
+      assert.deepStrictEqual(done, ["/a", "/b"])
+    }))
+
   it.effect("that is done in time is answered as ever", () =>
     Effect.gen(function*() {
       const { execute } = yield* connect
@@ -105,9 +117,9 @@ describe("long calls", () => {
     let ended = 0
     const fiber = yield* Effect.forkChild(calls.follow(scope, {
       caller: caller(session),
-      tellId: () => "one",
-      run: (waits) =>
-        Effect.andThen(waits("1 second" as never), Effect.never).pipe(
+      pinId: () => "one",
+      run: (setLimit) =>
+        Effect.andThen(setLimit("1 second" as never), Effect.never).pipe(
           Effect.onInterrupt(() => Effect.sync(() => ended++))
         ),
       show: () => ({})
@@ -162,7 +174,7 @@ describe("long calls", () => {
       const called = yield* Effect.forkChild(Effect.withFiber((client) =>
         calls.follow(scope, {
           caller: caller("s1"),
-          tellId: () => "one",
+          pinId: () => "one",
           run: () =>
             Effect.suspend(() => {
               client.interruptUnsafe()
@@ -188,9 +200,9 @@ describe("long calls", () => {
         })
         yield* calls.follow(scope, {
           caller: caller("s1"),
-          tellId: () => String(i),
-          run: (waits) =>
-            Effect.andThen(Effect.andThen(find, waits(Duration.zero)), Effect.never).pipe(
+          pinId: () => String(i),
+          run: (setLimit) =>
+            Effect.andThen(Effect.andThen(find, setLimit(Duration.zero)), Effect.never).pipe(
               Effect.onInterrupt(() => Effect.sync(() => ended++))
             ),
           show: () => ({})

@@ -118,7 +118,7 @@ describe("an exposed tool", () => {
       for (const name of found) assert.match(name, /^(?:execute|sign)_[0-9a-f]{10}$/)
       const all = (yield* client.listTools()).tools
       assert.notInclude(all.find(({ name }) => name === "execute")?.description, "Not Kiwi's")
-      assert.strictEqual(codeOf(yield* call("execute", { item_id: "none" })), "PERMISSION_DENIED")
+      assert.strictEqual(codeOf(yield* call("execute", { item_id: "none" })), "ITEM_NOT_FOUND")
     }).pipe(Effect.scoped))
 
   const leftOut: ReadonlyArray<readonly [why: string, expose: string, items?: Readonly<Record<string, string>>]> = [

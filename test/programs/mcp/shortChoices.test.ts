@@ -51,7 +51,7 @@ const decodeForm = Schema.decodeUnknownSync(Schema.Struct({
 
 const putTo = Effect.fnUntraced(function*(name: string, asks: ReadonlyArray<Asked>) {
   const approval = approvalOf(asks)
-  const request = questionOf(approval, answersOf(approval), undefined)
+  const request = questionOf(approval, answersOf(approval, false), undefined)
   const seals = yield* HumanGateElicit.makeSeals
   const question = yield* Effect.provideService(
     Effect.gen(function*() {

@@ -3,7 +3,14 @@ import { Schema } from "effect"
 import { McpSchema } from "effect/ai"
 import { Tiktoken } from "js-tiktoken/lite"
 import o200k from "js-tiktoken/ranks/o200k_base"
-import { argumentSchemas, nearName } from "../../../src/programs/mcp/arguments.ts"
+import {
+  ExecuteArguments,
+  HelpArguments,
+  LoadArguments,
+  nearName,
+  SearchArguments,
+  SignArguments
+} from "../../../src/programs/mcp/arguments.ts"
 import { instructions, tools } from "../../../src/programs/mcp/tools.ts"
 
 const encoder = new Tiktoken(o200k)
@@ -29,6 +36,13 @@ describe("what a model reads on every turn", () => {
   })
 
   it("schemas advertise what is decoded, and nothing else is taken", () => {
+    const argumentSchemas = {
+      search: SearchArguments,
+      load: LoadArguments,
+      execute: ExecuteArguments,
+      sign: SignArguments,
+      help: HelpArguments
+    }
     for (const tool of tools) {
       const decoded = Object.keys(argumentSchemas[tool.name].fields)
       assert.sameMembers(Object.keys(tool.inputSchema.properties ?? {}), decoded, tool.name)

@@ -1,9 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Result } from "effect"
+import { accessCapabilities } from "../../../src/services/capability/Access.ts"
+import { capabilities } from "../../../src/services/capability/CapabilityModule.ts"
 import * as HostPattern from "../../../src/services/capability/scopes/HostPattern.ts"
 import * as PathPattern from "../../../src/services/capability/scopes/PathPattern.ts"
 import { matchesSegments, segmentsOf } from "../../../src/services/capability/scopes/PathPattern.ts"
 import { foldName } from "../../../src/services/files/foldName.ts"
+import { ruleFor } from "../../../src/services/permission/offeredRule.ts"
 import { parseRuleLine, showRule } from "../../../src/services/permission/rule/Rule.ts"
 import { parseRuleFile } from "../../../src/services/permission/rule/ruleFile.ts"
 import { speaksAbout } from "../../../src/services/permission/rule/ruleSubject.ts"
@@ -13,6 +16,90 @@ const succeeds = <A>(result: Result.Result<A, string>): A => Result.getOrThrowWi
 
 const matches = (pattern: string, path: string): boolean =>
   matchesSegments(succeeds(PathPattern.parse(pattern)).segments, segmentsOf(path))
+
+describe("a capability in a rule", () => {
+  const access = (capability: string): RegExpExecArray | null => /^(?:tool|mcp)\./.exec(capability)
+  for (const { name } of capabilities.values()) {
+    if (access(name) !== null) continue
+    const decides = (accessCapabilities as ReadonlyArray<string>).includes(name)
+    for (const outcome of ["allow", "ask", "deny"] as const) {
+      it(`${outcome}: ${name} is about an access, or is refused with what to write instead`, () => {
+        const bare = parseRuleLine(`${outcome}: ${name}`)
+        if (Result.isFailure(bare) && !decides) {
+          if (name === "kiwi.execute") assert.match(bare.failure, /tool\.\* for every tool/)
+          else assert.match(bare.failure, new RegExp(`write .*tool\\.${name} for a tool`))
+          return
+        }
+        const about = Result.isSuccess(bare) ? bare.success.capability : name
+        assert.strictEqual(about, name)
+        assert.isTrue(accessCapabilities.some((one) => speaksAbout(name, one, outcome)), `${outcome} ${name}`)
+      })
+    }
+  }
+
+  it("is one of the modules, whatever an access has", () => {
+    assert.deepStrictEqual(accessCapabilities.filter((name) => !capabilities.has(name)), [])
+  })
+
+  for (
+    const [line, issue] of [
+      ["deny: git.push", /process\.exec\(git push \*\)/],
+      ["deny: git.push(origin)", /process\.exec\(git push \*\)/],
+      ["ask: git.read", /git\.\* for Kiwi's tools/],
+      ["deny: db.query", /tool\.db\.query/],
+      ["deny: thread.inject", /tool\.thread\.inject/],
+      ["deny: registry.write", /tool\.registry\.write/],
+      ["deny: python.import", /tool\.python\.import/],
+      ["deny: env.read(HOME)", /secret\.use\(NAME\)/],
+      ["deny: fs.exec", /process\.exec/],
+      ["deny: fs.exec(bin/**)", /process\.exec/],
+      ["allow: fs.absolute", /\/etc/],
+      ["deny: spawn.process", /tool\.spawn\.process/],
+      ["deny: net.websocket(a.b)", /net\.http/],
+      ["deny: mcp.github", /github\/\*/],
+      ["deny: mcp.github(list_issues)", /github\/list_issues/],
+      ["deny: kiwi.execute", /tool\.\*/],
+      ["ask: kiwi.execute", /tool\.\*/],
+      ["deny: threads.inject", undefined],
+      ["deny: thread.injekt", /no capability/],
+      ["deny: env.raed", /did you mean|no capability/],
+      ["deny: git.status", undefined],
+      ["deny: git.*", undefined],
+      ["deny: db.*", undefined],
+      ["deny: tool.db.query", undefined],
+      ["deny: tool.git.push", undefined],
+      ["allow: kiwi.execute", undefined],
+      ["deny: kiwi.all", undefined],
+      ["deny: kiwi.lock", undefined]
+    ] as const
+  ) {
+    it(`${line} is ${issue === undefined ? "one" : "refused"}`, () => {
+      const parsed = parseRuleLine(line)
+      if (issue === undefined) assert.isTrue(Result.isSuccess(parsed), JSON.stringify(parsed))
+      else assert.match(Result.isFailure(parsed) ? parsed.failure : "", issue)
+    })
+  }
+
+  for (
+    const id of [
+      "deploy",
+      "git.push",
+      "git.status",
+      "db.query",
+      "fs.read",
+      "thread.x",
+      "github/db.query",
+      "mcp.a",
+      "kiwi.all"
+    ]
+  ) {
+    it(`the rule offered for the tool ${id} is about it`, () => {
+      const offered = ruleFor({ _tag: "Tool", capability: `tool.${id}`, id, parameters: undefined })
+      const rule = succeeds(parseRuleLine(`allow: ${offered}`))
+      assert.deepInclude(rule, { tool: id, capability: undefined })
+    })
+  }
+})
 
 describe("a rule in one line", () => {
   for (

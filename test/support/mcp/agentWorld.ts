@@ -6,6 +6,7 @@ import type { Scope } from "effect"
 import { McpSchema } from "effect/ai"
 import * as fs from "node:fs"
 import { dirname, join } from "node:path"
+import * as ItemSourcesContent from "../../../src/layers/item/ItemSourcesContent.ts"
 import * as Kernel from "../../../src/layers/Kernel.ts"
 import * as OutboundMemory from "../../../src/layers/outbound/OutboundMemory.ts"
 import * as ChildProcessesNode from "../../../src/layers/process/ChildProcessesNode.ts"
@@ -18,9 +19,10 @@ import { Signatures } from "../../../src/services/integrity/Signatures.ts"
 import { ChildProcesses } from "../../../src/services/process/ChildProcesses.ts"
 import type { Isolation } from "../../../src/services/sandbox/Isolation.ts"
 import { SignerTrust } from "../../../src/services/trust/SignerTrust.ts"
+import { makeShelf } from "../../layers/item/shelf.ts"
 import { questionText } from "../questionText.ts"
 import { realProject } from "../realProject.ts"
-import { locationOf, makeSigner, signText } from "../snapshots.ts"
+import { locationOf, makeSigner, signText, type TestSigner } from "../snapshots.ts"
 import { agree, trustProject } from "../trustWorld.ts"
 
 export interface AgentWorldOptions {
@@ -28,6 +30,15 @@ export interface AgentWorldOptions {
   readonly files?: Readonly<Record<string, string>>
   /** Tools that another person has signed, whose key the user has trusted: by path below `.ai/tools`. */
   readonly foreign?: Readonly<Record<string, string>>
+  /** Tools with a valid signature by a key that nobody has trusted: by path below `.ai/tools`. */
+  readonly strangers?: Readonly<Record<string, string>>
+  /** Tools that are no files, from a source of this name: an upstream server, as far as there is one. */
+  readonly shelf?: {
+    readonly name: string
+    readonly tools: Readonly<Record<string, string>>
+    /** Those that a person has approved as they are. Default: all. */
+    readonly approved?: ReadonlyArray<string>
+  }
   /** The user's own tools: by path below `.ai/tools`. */
   readonly own?: Readonly<Record<string, string>>
   /** The user's `permissions.yaml` and `kiwi.yaml`. */
@@ -61,6 +72,8 @@ export interface AgentWorld {
   /** A folder beside the project. */
   readonly outside: string
   readonly userSpace: string
+  /** `$KIWI_HOME` */
+  readonly home: string
   /** The questions that the person was shown. */
   readonly asked: Array<string>
   readonly call: (tool: string, parameters: object, dryRun?: boolean) => Effect.Effect<Answered>
@@ -106,11 +119,14 @@ export const agentWorld = Effect.fnUntraced(function*(options: AgentWorldOptions
   if (options.rules !== undefined) put(join(userSpace, "config/permissions.yaml"), options.rules)
   if (options.settings !== undefined) put(join(userSpace, "config/kiwi.yaml"), options.settings)
   for (const [path, text] of Object.entries(options.own ?? {})) put(join(project, ".ai/tools", path), text)
+  const shelf = makeShelf(options.shelf?.tools, { name: options.shelf?.name ?? "shelf" })
+  for (const id of options.shelf?.approved ?? Object.keys(options.shelf?.tools ?? {})) shelf.approve(id)
   const services = yield* Layer.build(Kernel.layerProjects({
     home: real.home,
     userSpace,
-    replace: Layer.merge(
+    replace: Layer.mergeAll(
       enginesOf(options),
+      options.shelf === undefined ? Layer.empty : ItemSourcesContent.layerWith([shelf.source]),
       options.network === undefined ? OutboundMemory.layer : OutboundMemory.layerWith(options.network)
     )
   }))
@@ -127,12 +143,16 @@ export const agentWorld = Effect.fnUntraced(function*(options: AgentWorldOptions
       yield* signatures.sign(plan, agree(plan.request))
     }))
   }
+  const putSigned = (signer: TestSigner, tools: Readonly<Record<string, string>>) => {
+    for (const [path, text] of Object.entries(tools)) {
+      const at = locationOf(`tools/${path}`)
+      put(join(project, ".ai", "tools", at.path), signText(signer, at, text))
+    }
+  }
+  if (options.strangers !== undefined) putSigned(makeSigner(), options.strangers)
   if (options.foreign !== undefined) {
     const grace = makeSigner()
-    for (const [path, text] of Object.entries(options.foreign)) {
-      const at = locationOf(`tools/${path}`)
-      put(join(project, ".ai", "tools", at.path), signText(grace, at, text))
-    }
+    putSigned(grace, options.foreign)
     yield* use(Effect.gen(function*() {
       const signers = yield* SignerTrust
       const signer = { keyId: grace.keyId, publicKey: grace.pair.publicKey, name: "Grace" }
@@ -183,6 +203,7 @@ export const agentWorld = Effect.fnUntraced(function*(options: AgentWorldOptions
     project,
     outside,
     userSpace,
+    home: real.home,
     asked,
     call,
     connect,

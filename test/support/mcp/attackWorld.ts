@@ -2,11 +2,12 @@
 // one call, several, or steps between calls. See test/attacks/calls.
 // oxlint-disable typescript/no-explicit-any -- an attack is data, and each assertion says what it is
 import { assert } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { Cause, Effect, Fiber } from "effect"
 import { TestClock } from "effect/testing"
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import { dirname, join } from "node:path"
+import { getuid } from "node:process"
 import { parse } from "yaml"
 import { ApprovalStore } from "../../../src/services/approval/ApprovalStore.ts"
 import { AuditLog } from "../../../src/services/audit/AuditLog.ts"
@@ -153,9 +154,14 @@ export const attempt = Effect.fnUntraced(function*(world: World, one: any) {
   yield* check(world, call, calls.at(-1)!, one)
 })
 
-/** Where a path of a step is: in the project, or `user:` in the user space. */
-const stepPath = (world: World, path: string): string =>
-  path.startsWith("user:") ? join(world.userSpace, path.slice(5)) : join(world.project, path)
+/** Where a path of a step is: in the project, `user:` in the user space, or `home:` in `$KIWI_HOME`, with wildcards. */
+const stepPath = ({ home, project, userSpace }: World, path: string): string => {
+  const [, where, rest] = /^(?:(user|home):)?(.*)$/su.exec(path) ?? []
+  if (where !== "home") return join(where === "user" ? userSpace : project, rest ?? "")
+  const found = rest === "" ? [""] : fs.globSync(rest ?? "", { cwd: home })
+  assert.lengthOf(found, 1, path)
+  return join(home, found[0] ?? "")
+}
 
 /** A case in steps: calls, and what happens between them. The last call must not get through. */
 export const runSteps = Effect.fnUntraced(function*(world: World, family: Family, { name, steps }: any) {
@@ -196,10 +202,17 @@ export const runSteps = Effect.fnUntraced(function*(world: World, family: Family
     else if (step.settings !== undefined) userFile("kiwi.yaml", step.settings)
     else if (step.connect !== undefined) call = yield* world.connect(client)
     else if (step.put !== undefined) put(stepPath(world, step.put), step.text)
-    else if (step.remove !== undefined) fs.rmSync(stepPath(world, step.remove), { recursive: true })
+    else if (step.append !== undefined) fs.appendFileSync(stepPath(world, step.append), step.text)
+    else if (step.copy !== undefined) {
+      put(stepPath(world, step.to), fs.readFileSync(stepPath(world, step.copy), "utf8"))
+    } else if (step.remove !== undefined) fs.rmSync(stepPath(world, step.remove), { recursive: true })
     else if (step.link !== undefined) link(world, step.link, step.to)
     else if (step.mode !== undefined) fs.chmodSync(stepPath(world, step.mode), Number.parseInt(step.to, 8))
-    else if (step.sign !== undefined) {
+    else if (step.owner !== undefined) {
+      // Only root can give a file to somebody else.
+      if (getuid?.() !== 0) return
+      fs.chownSync(stepPath(world, step.owner), step.to, -1)
+    } else if (step.sign !== undefined) {
       put(join(world.project, ".ai/tools", step.sign), step.text)
       yield* world.use(signAll)
     } else throw new Error(`no step: ${JSON.stringify(step)}`)
@@ -211,7 +224,9 @@ export const each = Effect.fnUntraced(function*(family: Family, run: (one: any) 
   const wrong: Array<string> = []
   for (const one of family.cases) {
     yield* run(one).pipe(
-      Effect.catchDefect((defect) => Effect.sync(() => wrong.push(`${one.name}: ${(defect as Error).message}`)))
+      Effect.catchCause((cause) =>
+        Effect.sync(() => wrong.push(`${one.name}: ${(Cause.squash(cause) as Error).message}`))
+      )
     )
   }
   assert.deepStrictEqual(wrong, [])

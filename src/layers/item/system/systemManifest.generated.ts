@@ -17,7 +17,7 @@ export const systemManifest: ReadonlyMap<string, string> = new Map([
   ["tools/capabilities/db_capabilities.yaml", "8287e9f87ec6792649ce3572cc0435740faa72289a2021796aefe8c02e3be9aa"],
   ["tools/capabilities/fs_capabilities.yaml", "c035a1b152bddaabdcd80d9ee18412b18cafabe353bf02843a44f88c4c252f9b"],
   ["tools/capabilities/git_capabilities.yaml", "2f264feadef1c116c40e869ea75a8a7a6c01b0883f0deb9c9805a477eb670199"],
-  ["tools/capabilities/kiwi_capabilities.yaml", "708200a3ef729a013f4f857c57626b7a8241fae231019cce77da74e7384c82fb"],
+  ["tools/capabilities/kiwi_capabilities.yaml", "3eb98f4546041d263285eb2680381fc950fcc4b2bde97c2462c32b488f474a1c"],
   ["tools/capabilities/mcp_capabilities.yaml", "f38b237a15ee1d4e4ccc79fcd0fc6c5f506be9438736c221ebd8eb7bc7dd9c35"],
   ["tools/capabilities/net_capabilities.yaml", "cc141b7c37e5d9190bed75ae4ff96ec7e8fdd83d3f055b4e14774280fee03894"],
   ["tools/capabilities/process_capabilities.yaml", "1df308d28486c220ca639e3d2503a7c15de0c35cf3b0ad0d1baf4ba559714003"],

@@ -1,5 +1,5 @@
 // Reads texts of profiles: shared by both backends of Profiles.
-import { Effect, Result } from "effect"
+import { Effect } from "effect"
 import type { Profile, ProfileText } from "../../../services/permission/profile/Profile.ts"
 import { parseProfileFile, type WrittenProfile } from "../../../services/permission/profile/profileFile.ts"
 import { ProfilesInvalid } from "../../../services/permission/profile/Profiles.ts"
@@ -7,7 +7,7 @@ import { RuleIndex } from "../../../services/permission/rule/RuleIndex.ts"
 import type { RuleContext } from "../../../services/permission/rule/ruleSubject.ts"
 import type { ProjectTrust } from "../../../services/trust/ProjectTrust.ts"
 import { type ControlInvalid, sentenceOf } from "../../../services/workspace/controlYaml.ts"
-import { makeLastTexts } from "../../workspace/controlPair.ts"
+import { makeLastTexts, readProjectTexts } from "../../workspace/controlPair.ts"
 
 export const userProfilesPath = "config/profiles.yaml"
 export const projectProfilesPath = `.ai/${userProfilesPath}`
@@ -56,23 +56,17 @@ export const makeReadTexts = (context: RuleContext) => {
     )
 }
 
-/** The project's file: as it was accepted, or what it narrows. */
-export const readProjectProfiles = Effect.fnUntraced(function*(
-  trust: ProjectTrust["Service"],
-  read: ReturnType<typeof makeReadTexts>
-) {
-  const accepted = yield* trust.readControl(projectProfilesPath)
-  if (accepted !== undefined) return [yield* read("project", accepted, projectProfilesFile, false)]
-  const narrowing = yield* Effect.result(trust.readNarrowing(projectProfilesPath))
-  if (Result.isFailure(narrowing)) {
-    const issue = narrowing.failure.reason
-    return yield* new ProfilesInvalid({ file: projectProfilesFile, line: 1, column: 1, issue })
-  }
-  return yield* Effect.forEach(
-    narrowing.success,
-    (text, index) => read(`narrowing ${index}`, text, projectProfilesFile, true)
+export const readProjectProfiles = (trust: ProjectTrust["Service"], read: ReturnType<typeof makeReadTexts>) =>
+  readProjectTexts(
+    trust,
+    projectProfilesPath,
+    (slot, bytes, narrows) => read(slot, bytes, projectProfilesFile, narrows)
+  ).pipe(
+    Effect.catchTag(
+      "ProjectRestricted",
+      ({ reason: issue }) => Effect.fail(new ProfilesInvalid({ file: projectProfilesFile, line: 1, column: 1, issue }))
+    )
   )
-})
 
 /** The profiles of all texts, by name. */
 export const profilesOf = (files: ReadonlyArray<ProfileTexts>): ReadonlyMap<string, Profile> => {

@@ -3,8 +3,8 @@
 import { Effect, Option } from "effect"
 import { parseItemRef } from "../../../services/item/ItemId.ts"
 import type { Action } from "../../../services/permission/Action.ts"
+import { notInProfile } from "../../../services/permission/profile/callerProfile.ts"
 import { isListed, type Listable, type Profile } from "../../../services/permission/profile/Profile.ts"
-import { notInProfile } from "./callerProfile.ts"
 
 /** `category/id` of a lock, whose tier is not known. */
 const ofLock = (name: string): Listable | undefined =>

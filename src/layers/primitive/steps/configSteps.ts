@@ -113,8 +113,10 @@ export const validateConfig = Effect.gen(function*() {
   )
 
   return Effect.fnUntracedEager(
-    function*(facts: Facts<"chain" | "config" | "env" | "parameters" | "toolFile">) {
-      const { chain, config } = facts
+    function*(facts: Facts<"chain" | "config" | "env" | "parameters" | "shownConfig" | "toolFile">) {
+      const { chain, config, env: { references }, shownConfig } = facts
+      // The values of secrets, which a schema would check, are not there before a person has agreed.
+      if (references !== undefined && references.size > 0) return { config: shownConfig ?? config }
       for (const { link, template } of askingIn(chain)) {
         const rendered = Template.render(template, inputOf(facts))
         if (Result.isFailure(rendered)) return yield* blame(chain, rendered.failure, link)

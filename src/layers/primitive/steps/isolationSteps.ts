@@ -12,6 +12,7 @@ import { propertiesIn } from "../../../services/schema/json.ts"
 import { Settings } from "../../../services/settings/Settings.ts"
 import { blame } from "../../call/blame.ts"
 import type { Facts } from "../../call/Step.ts"
+import { toolAccess } from "../../permission/ruleQuery.ts"
 
 /** What the caller chooses, and what has to hold the level that this takes. */
 interface Choice {
@@ -51,7 +52,7 @@ export const isolate = Effect.gen(function*() {
   /** A person's own file may lower one tool by its name, if it is theirs or Kiwi's. */
   const lowered = Effect.fnUntraced(function*({ chain, verified }: Facts<"chain" | "verified">) {
     const { isolationTools } = yield* settings.current
-    const level = isolationTools.get(chain.leaf.tool.location.id)
+    const level = isolationTools.get(toolAccess(chain, undefined).id)
     return level !== undefined && verified.every(({ by }) => by._tag === "System" || isYours(by)) ? level : undefined
   })
 

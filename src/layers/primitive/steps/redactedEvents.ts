@@ -3,10 +3,11 @@
 import { Effect } from "effect"
 import { makeRedactor, patternsOf, redactText } from "../../../services/audit/redaction.ts"
 import type { Redactor } from "../../../services/audit/redaction.ts"
-import type { PrimitiveEvent, PrimitiveInput } from "../../../services/primitive/Primitive.ts"
+import type { CallEvent } from "../../../services/call/CallEvents.ts"
+import type { PrimitiveInput } from "../../../services/primitive/Primitive.ts"
 import type { Secrets } from "../../call/secrets.ts"
 
-type Channel = Extract<PrimitiveEvent, { _tag: "Chunk" }>["channel"]
+type Channel = Extract<CallEvent, { _tag: "Chunk" }>["channel"]
 
 /** In milliseconds. A listener that hangs does not delay the end of a call. */
 const patience = 1_000

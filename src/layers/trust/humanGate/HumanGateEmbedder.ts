@@ -1,5 +1,5 @@
 // The program that embeds Kiwi asks its person, if there can be one: a coding agent's shell and a tool's call can start
-// such a program too. Only a plain `true` is agreement. A callback that fails has asked nobody.
+// such a program too. Only a plain `true` or the value of a choice is agreement. A callback that fails has asked nobody.
 import { Effect, Layer, Option, Redacted } from "effect"
 import { Identity } from "../../../services/identity/Identity.ts"
 import type { Variables } from "../../../services/presence/codingAgents.ts"
@@ -15,7 +15,11 @@ import {
 import * as LineageNode from "../../presence/LineageNode.ts"
 import { variable } from "../../process/variable.ts"
 
-export type AskPerson = (request: HumanRequest, signal: AbortSignal) => boolean | PromiseLike<boolean>
+/** `true` chooses the first of several choices; the `value` of a choice chooses that one. */
+export type AskPerson = (
+  request: HumanRequest,
+  signal: AbortSignal
+) => boolean | string | PromiseLike<boolean | string>
 
 export const make = Effect.fnUntraced(function*(askPerson: AskPerson, env: Variables) {
   const identity = yield* Identity
@@ -42,16 +46,17 @@ export const make = Effect.fnUntraced(function*(askPerson: AskPerson, env: Varia
       try: (signal) => Promise.resolve(askPerson(request, signal)),
       catch: () => new HumanRequired({ kind, title, command, why: "askPerson failed" })
     })
-    if (answer !== true) {
+    const { choices = [] } = request
+    const choice = choices.find(({ value }, index) => answer === true ? index === 0 : value === answer)?.value
+    if (answer !== true && choice === undefined) {
       return yield* new HumanDeclined({ kind, title, by: "embedder", seen: "askPerson did not answer true" })
     }
-    const choice = request.choices?.[0]?.value
     return {
       kind,
       digest,
       ...(choice === undefined ? {} : { choice }),
       by: "embedder",
-      seen: "askPerson answered true"
+      seen: `askPerson answered ${String(answer)}`
     } satisfies HumanAct
   })
   return HumanGate.of({ ask })

@@ -8,7 +8,7 @@ import type { Approval, ApprovalAnswer } from "../../../services/approval/Approv
 import { ApprovalStore } from "../../../services/approval/ApprovalStore.ts"
 import { safeLine } from "../../../services/error/safeText.ts"
 import { answerApproval, approving, refuseApprovals } from "../../approvals.ts"
-import { shown } from "../../inbox.ts"
+import { shown, withQuestions } from "../../inbox.ts"
 import { withNext } from "../help.ts"
 import { withGate, yesFlag } from "../HumanGateTerminal.ts"
 import { Output } from "../Output.ts"
@@ -32,7 +32,7 @@ const answerText = ({ answered, id, state, what }: Approval, paint: Paint): stri
 const answered = Effect.fnUntraced(function*(approval: Approval) {
   const output = yield* Output
   yield* output.answer(
-    { ...shown(approval), made: approval.answered?.rules ?? [] },
+    { ...shown({ ...approval, answers: [] }), made: approval.answered?.rules ?? [] },
     (paint) => answerText(approval, paint)
   )
 })
@@ -62,7 +62,7 @@ export const approveCommand = Command.make("approve", {
         )
         const answers = approving.filter((answer) => question.choices?.some(({ value }) => value === answer) === true)
         return yield* answerApproval(found.id, by, { answers, rules, again: true })
-      })
+      }).pipe(withQuestions)
     ).pipe(withGate(input.yes))
     yield* answered(approval)
   })).pipe(
@@ -103,7 +103,7 @@ export const rejectCommand = Command.make("reject", {
       return yield* output.answer({ rejected }, (paint) => `${paint.red("rejected")} ${plural(rejected, "request")}`)
     }
     const answers: ReadonlyArray<ApprovalAnswer> = [input.never ? "never" : "no"]
-    const approval = yield* inProject(() => answerApproval(id, by, { answers })).pipe(withGate(true))
+    const approval = yield* inProject(() => withQuestions(answerApproval(id, by, { answers }))).pipe(withGate(true))
     yield* answered(approval)
   })).pipe(
     Command.validate(({ all, id, never }) =>

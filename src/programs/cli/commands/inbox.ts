@@ -10,7 +10,7 @@ import { Lineage } from "../../../services/presence/Lineage.ts"
 import { whyNotTyped } from "../../../services/presence/presence.ts"
 import { shellWord } from "../../../services/text/shellWord.ts"
 import type { AskedHelp, Inbox, InboxRequest, Refused, RequestStatus, Status } from "../../inbox.ts"
-import { inbox, requestStatus, settleHelp, status } from "../../inbox.ts"
+import { inbox, requestStatus, settleHelp, status, withQuestions } from "../../inbox.ts"
 import { withNext } from "../help.ts"
 import { withGate } from "../HumanGateTerminal.ts"
 import { liveInbox } from "../inbox/liveInbox.ts"
@@ -211,7 +211,7 @@ export const statusCommand = Command.make("status", {
     const output = yield* Output
     if (Option.isSome(input.id)) {
       const id = input.id.value
-      const found = yield* inProject(() => requestStatus(id))
+      const found = yield* inProject(() => withQuestions(requestStatus(id)))
       return yield* output.answer(
         found,
         (paint) => found.map((one) => requestText(one, paint, output.width)).join("\n\n")

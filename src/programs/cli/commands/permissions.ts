@@ -30,7 +30,7 @@ const rulesTable = ({ remembered, rules }: ListedRules, paint: Paint): string =>
     ...remembered.map(({ at, by, client, id, ran, rule, session }) => [
       id,
       paint.bold(safeLine(ran === undefined ? rule : `has run: ${rule.replace("allow: ", "")}`, 400)),
-      paint.dim(safeLine(`for ${client}${session === undefined ? "" : ", this session"}: ${by}, ${at}`, 300))
+      paint.dim(safeLine(`for ${client}${session === undefined ? "" : ", in one session"}: ${by}, ${at}`, 300))
     ])
   ])
 

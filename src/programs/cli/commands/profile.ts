@@ -16,10 +16,10 @@ export const profileListCommand = Command.make("list", {}, () =>
     yield* output.answer({ ...listed }, (paint) =>
       listed.profiles.length === 0
         ? "There are no profiles: docs/profiles.md says how to write one."
-        : table(listed.profiles.map(({ description = "", name, places }) => [
+        : table(listed.profiles.map(({ description = "", name, not_accepted, places }) => [
           paint.bold(name),
           safeLine(description, 300),
-          paint.dim(places.join(", "))
+          `${paint.dim(places.join(", "))}${not_accepted === undefined ? "" : paint.yellow(" (not accepted yet)")}`
         ])))
   })).pipe(
     Command.withDescription(
@@ -38,11 +38,16 @@ const section = (title: string, lines: ReadonlyArray<string>): ReadonlyArray<str
   lines.length === 0 ? [] : ["", title, indented(lines)]
 
 const profileText = (shown: ShownProfile, paint: Paint): string => {
-  const { exposed, ignored, items, left_out, lockfile_mode, name, places, rules } = shown
+  const { exposed, ignored, items, left_out, lockfile_mode, name, not_accepted, places, rules } = shown
   const more = items.length - mostShown
   return [
     `${paint.bold(name)}${shown.description === undefined ? "" : `: ${safeLine(shown.description, 300)}`}`,
     paint.dim(places.join(", ")),
+    ...(not_accepted ?? []).map((place) =>
+      paint.yellow(
+        `${place} is not accepted yet as it is: it restricts, and allows and lists nothing. kiwi trust project`
+      )
+    ),
     ...(lockfile_mode === undefined ? [] : [`Lockfiles: at least ${lockfile_mode}`]),
     ...section(
       "Tools listed by name",

@@ -10,6 +10,7 @@ import type { HumanRequest } from "../../../services/trust/HumanAct.ts"
 import { asHuman } from "../../humanAct.ts"
 import { refusedClient, refusedLately, settleHelp, waits } from "../../inbox.ts"
 import type { AskedHelp, Inbox, Refused } from "../../inbox.ts"
+import { lookAgain } from "../../lookAgain.ts"
 import { addPermission, removePermission } from "../../permissions.ts"
 import { withGate } from "../HumanGateTerminal.ts"
 import { TerminalDevice } from "../TerminalDevice.ts"
@@ -18,8 +19,7 @@ import type { Paint } from "../text.ts"
 import { answerKeys, empty, moved, paged, refreshed, screen, showRequest, showText } from "./liveScreen.ts"
 import type { Live, Shown, Size } from "./liveScreen.ts"
 
-/** How often it looks for something new, in milliseconds; for refusals, which are in the audit, each tenth time. */
-const lookEvery = 500
+/** Refusals are in the audit, and are looked for each tenth time. */
 const refusalsEvery = 10
 
 const ownScreen = "\u001b[?1049h\u001b[?25l"
@@ -54,7 +54,7 @@ const showRefused = ({ allow, at, code, denied_by, message, rule }: Refused): Sh
       ? ["", `This rule would allow it: ${allow}`]
       : denied_by !== undefined
       ? ["", `The rule ${denied_by} denies it. Without that rule it would not be refused`]
-      : ["", "No rule alone would allow it"])
+      : ["", "No rule alone would allow it: what it says above has to change first"])
   ], allow !== undefined ? [["r", "make the rule"]] : denied_by === undefined ? [] : [["r", "remove the rule"]])
 
 const sentence = (error: KiwiError): string => {
@@ -127,12 +127,11 @@ export const liveInbox = Effect.fnUntraced(function*(
     return update((live) => Effect.succeed({ ...live, said: stale }))
   }
 
-  const watch = Effect.gen(function*() {
-    for (let turn = 1;; turn++) {
-      yield* Effect.sleep(lookEvery)
-      yield* look(turn % refusalsEvery === 0).pipe(Effect.catch(sayStale))
-    }
-  })
+  let turn = 0
+  const watch = Effect.suspend(() => look(turn++ % refusalsEvery === refusalsEvery - 1)).pipe(
+    Effect.catch(sayStale),
+    Effect.schedule(lookAgain)
+  )
 
   const atTerminal = Effect.provideService(TerminalDevice, TerminalDevice.of({ open: Effect.succeed(terminal) }))
 

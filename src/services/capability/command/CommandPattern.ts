@@ -28,6 +28,9 @@ export interface CommandPattern {
   readonly open: boolean
 }
 
+/** Whether it is one command, without words that are left open. */
+export const isExact = ({ open, words }: CommandPattern): boolean => !open && !words.includes(anyWord)
+
 /** Reads one pattern; fails with what is wrong. */
 export const parsePattern = (text: string): Result.Result<CommandPattern, string> =>
   Result.flatMap(parsePatterns(text), (patterns) =>

@@ -2,7 +2,7 @@
 // is known: one option, operand or subcommand more, and nothing is said about the command. So a program's other options
 // (`sed -i`, `find -exec`, `sort -o`), their abbreviations and whatever a later version adds are never taken for harmless.
 import type { ArgumentPath, ArgumentUse, ReadArguments } from "./ArgumentPath.ts"
-import { openedByGit } from "./openedByGit.ts"
+import { gitReads, openedByGit } from "./openedByGit.ts"
 import { isHarmlessAssignment } from "./programs.ts"
 import type { SimpleCommand, Word } from "./SimpleCommand.ts"
 
@@ -40,6 +40,7 @@ export const openedByArguments = (
     : undefined
 
 interface Parsed {
+  readonly flags: ReadonlyArray<string>
   readonly operands: ReadonlyArray<string>
   /** Of the options that have a value of their own. */
   readonly values: ReadonlyArray<readonly [option: string, value: string]>
@@ -52,20 +53,26 @@ interface Options {
   readonly valued?: ReadonlyMap<string, RegExp>
 }
 
-/** Options may stand behind operands. `--` is not known: no such word is needed. */
+/** Options may stand behind operands, and none behind `--`. */
 const parse = (words: ReadonlyArray<string>, { flags, valued }: Options): Parsed | undefined => {
   const operands: Array<string> = []
   const values: Array<readonly [string, string]> = []
+  const given: Array<string> = []
   for (let at = 0; at < words.length; at++) {
     const word = words[at]!
+    if (word === "--") {
+      operands.push(...words.slice(at + 1))
+      break
+    }
     if (!word.startsWith("-") || word === "-") operands.push(word)
     else if (valued?.has(word)) {
       const value = words[++at]
       if (value === undefined || !valued.get(word)!.test(value)) return undefined
       values.push([word, value])
     } else if (!flags.test(word)) return undefined
+    else given.push(word)
   }
-  return { operands, values }
+  return { flags: given, operands, values }
 }
 
 const number = /^[+-]?\d+[bkKMG]?$/
@@ -120,7 +127,7 @@ const readGrep: ReadArguments = (words) => {
   })
   if (parsed === undefined) return undefined
   const files = parsed.operands.slice(parsed.values.some(([option]) => option === "-e") ? 0 : 1)
-  const isTree = words.some((word) => /^-[a-zA-Z]*r/.test(word))
+  const isTree = parsed.flags.some((flag) => /^-[a-zA-Z]*r/.test(flag))
   return files.includes("")
     ? undefined
     : asUse(isTree ? "tree" : "content", files.length === 0 && isTree ? ["."] : files)
@@ -134,7 +141,7 @@ const readRipgrep: ReadArguments = (words) => {
     valued: valuedBy({ "-e -g -t -T --glob --type": anything, "-A -B -C -m": number, "--color": /^never$/ })
   })
   if (parsed === undefined) return undefined
-  const lists = words.includes("--files")
+  const lists = parsed.flags.includes("--files")
   const paths = parsed.operands.slice(lists || parsed.values.some(([option]) => option === "-e") ? 0 : 1)
   return paths.includes("") ? undefined : asUse(lists ? "names-below" : "tree", paths.length === 0 ? ["."] : paths)
 }
@@ -235,3 +242,10 @@ const programs: ReadonlyMap<string, ReadArguments> = new Map<string, ReadArgumen
   ["which", ofNone({ flags: /^-a$/ }, 20, /^[\w.+-]+$/)],
   ["whoami", ofNone({ flags: none }, 0)]
 ])
+
+/**
+ * Whether it is known for most arguments of the program what they open: then a command of which it is not known may open
+ * more than those.
+ */
+export const readsArguments = ({ program, words }: SimpleCommand): boolean =>
+  programs.has(program) && (program !== "git" || words.some(({ text }) => gitReads(text)))

@@ -5,15 +5,28 @@ import type { ArgumentPath, ReadArguments } from "./ArgumentPath.ts"
 /** No absolute path and no `..` as a name: git compares files outside the repository that it is given. No `:` either. */
 const operand = /^(?!-)(?!\/)(?!(?:.*\/)?\.\.(?:\/|$))[^:]+$/s
 
-const format = /^--(?:format|pretty)=(?![^]*%[-+ ]?G)[^]*$/
+/** Surely a commit. Any other id or tag may be that of a file, which `git show` prints whatever its options are. */
+const commit = /^(?:HEAD|@)$|^(?!.*\.\.)(?:@|[A-Za-z0-9][\w./-]*)(?:(?:[~^]\d*)+|\^\{commit\})$/
 
-const shared = [
-  /^--(?:stat|shortstat|numstat|summary|name-only|name-status|no-color|no-ext-diff|no-textconv|word-diff|minimal|patience|histogram)$/,
-  /^(?:-p|-U\d+|--unified=\d+|-w|-b|-M|-C)$/
+/** Git refuses what is both a file and a revision, but for `a^@` and the like, where it looks for no file. */
+const onlyPath = /^(?!.*\.\.)[^~^{}*?[\\]+$/s
+
+/** What a commit is called, who wrote it when, and its message. No signature, which starts a program, and no note. */
+const placeholder = "%(?:[%HhTtPpnsbBdDfSmw]|[ac][nNeElLdDrtiIs]|C(?:reset|red|green|blue|\\([\\w ]+\\))|x[0-9a-f]{2})"
+const format = new RegExp(
+  `^--(?:format|pretty)=(?:oneline|short|medium|full|fuller|reference|(?:t?format:)?(?![a-z-]+$)(?:[^%]|${placeholder})*)$`
+)
+
+/** Only these say of files what their names and numbers are, and nothing of what is in them. */
+const summary = /^--(?:stat|shortstat|numstat|summary|name-only|name-status)$/
+const silent = /^(?:-s|--no-patch)$/
+
+const ofDifferences = [
+  summary,
+  /^(?:--(?:no-color|no-ext-diff|no-textconv|minimal|patience|histogram)|-w|-b|-M|-C)$/
 ]
 const ofCommits = [
-  /^(?:-\d+|-n\d+|--max-count=\d+|--oneline|--all|--graph|--decorate|--no-decorate|--no-merges|--merges|--reverse|--first-parent|--abbrev-commit|--follow)$/,
-  /^--(?:since|until|after|before|author|grep)=[^]*$/,
+  /^(?:-\d+|-n\d+|--max-count=\d+|--oneline|--decorate|--no-decorate|--abbrev-commit)$/,
   format,
   /^--date=(?:short|iso|iso-strict|relative|unix)$/
 ]
@@ -22,57 +35,72 @@ interface Subcommand {
   readonly options: ReadonlyArray<RegExp>
   /** How many operands there may be. */
   readonly operands: number
+  /** What they have to be, besides `operand`. */
+  readonly each?: RegExp
   /** Options whose value is the next word. */
   readonly valued?: RegExp
 }
 
 const subcommands: ReadonlyMap<string, Subcommand> = new Map<string, Subcommand>([
   ["status", {
-    options: [/^(?:-s|-b|-sb|-v|--short|--branch|--long|--porcelain(?:=v?[12])?|-u(?:no|all|normal)?|--ignored)$/],
+    options: [/^(?:-s|-b|-sb|--short|--branch|--long|--porcelain(?:=v?[12])?|-u(?:no|all|normal)?|--ignored)$/],
     operands: 20
   }],
-  ["diff", { options: [...shared, /^--(?:cached|staged|check|exit-code|quiet)$/], operands: 20 }],
-  ["log", { options: [...shared, ...ofCommits], operands: 20, valued: /^-n$/ }],
-  ["show", { options: [...shared, ...ofCommits, /^(?:-s|--no-patch)$/], operands: 20 }],
+  ["diff", {
+    options: [
+      ...ofDifferences,
+      /^(?:-p|-U\d+|--unified=\d+|--word-diff|--cached|--staged|--check|--exit-code|--quiet)$/
+    ],
+    operands: 20
+  }],
+  ["log", {
+    options: [
+      ...ofDifferences,
+      ...ofCommits,
+      /^--(?:all|graph|no-merges|merges|reverse|first-parent|follow)$/,
+      /^--(?:since|until|after|before|author|grep)=[^]*$/
+    ],
+    operands: 20,
+    valued: /^-n$/
+  }],
+  ["show", { options: [...ofDifferences, ...ofCommits, silent], operands: 20, each: commit }],
   ["branch", { options: [/^(?:-a|-r|-v|-vv|-av|-avv|-l|--list|--all|--remotes|--show-current)$/], operands: 0 }],
   ["rev-parse", {
     options: [/^--(?:short|abbrev-ref|verify|show-toplevel|is-inside-work-tree|git-dir)$/],
     operands: 3
   }],
-  ["ls-files", { options: [/^(?:-s|-m|-o|-c|-d|--others|--modified|--cached|--exclude-standard)$/], operands: 20 }],
+  ["ls-files", { options: [/^(?:-m|-o|-c|-d|--others|--modified|--cached|--exclude-standard)$/], operands: 20 }],
   ["blame", { options: [/^(?:-L\d+,[+-]?\d+|-w|-s|-l)$/], operands: 2, valued: /^-L$/ }],
-  ["remote", { options: [/^-v$/], operands: 0 }],
+  // With `-v` it prints passwords in URLs, those of a person's own config too.
+  ["remote", { options: [], operands: 0 }],
   ["tag", { options: [/^(?:-l|--list)$/], operands: 0 }],
-  ["describe", { options: [/^--(?:tags|always|dirty|all)$/], operands: 1 }]
+  ["describe", { options: [/^--(?:tags|always|dirty|all)$/], operands: 1, each: commit }]
 ])
 
-/** Only these say of files what their names and numbers are; anything else of `diff`, `log` and `show` may have lines. */
-const summaries = /^(?:--(?:stat|shortstat|numstat|summary|name-only|name-status|check|quiet|no-patch)|-s)$/
-const patches = /^(?:-p|-U\d+|--unified=\d+|--word-diff)$/
-
-/**
- * The lines of a file that needs a rule of its own may be in any commit. So lines are known only of what is in the index
- * and the folder, whose names are looked at.
- */
-const withLines = (
-  name: string,
-  options: ReadonlyArray<string>,
-  operands: ReadonlyArray<string>
-): ReadonlyArray<ArgumentPath> | undefined => {
-  if (name === "blame") {
-    return operands.length === 1 ? [...repository, { path: operands[0]!, use: "content" }] : undefined
-  }
-  const showsLines = options.some((option) => patches.test(option)) ||
-    (name !== "log" && !options.some((option) => summaries.test(option)))
-  if (!showsLines) return repository
-  if (name !== "diff" || options.some((option) => /^--(?:cached|staged)$/.test(option))) return undefined
-  return [{ path: ".", use: "tracked" }, ...operands.map((path): ArgumentPath => ({ path, use: "existing" }))]
-}
-
-const hasLines: ReadonlySet<string> = new Set(["blame", "diff", "log", "show"])
+/** Whether it is a subcommand that only reads, with the arguments that are known. */
+export const gitReads = (name: string): boolean => subcommands.has(name)
 
 /** Everything that git reads is below the folder, if the repository there is a plain one. */
 const repository: ReadonlyArray<ArgumentPath> = [{ path: ".", use: "repository" }]
+
+/**
+ * The lines of a file that needs a rule of its own may be in any commit. So lines are known only of what is in the index
+ * and the folder, whose names are looked at. Before `--`, every word is a revision.
+ */
+const openedByDiff = (
+  options: ReadonlyArray<string>,
+  operands: ReadonlyArray<string>,
+  hasPaths: boolean
+): ReadonlyArray<ArgumentPath> | undefined => {
+  const showsLines = options.some((option) => /^(?:-p|-U\d+|--unified=\d+|--word-diff|--check)$/.test(option)) ||
+    !options.some((option) => summary.test(option) || option === "--quiet")
+  if (!showsLines) return repository
+  const isOfCommits = options.some((option) => /^--(?:cached|staged)$/.test(option)) ||
+    (hasPaths && operands.length > 0) || !operands.every((path) => onlyPath.test(path))
+  return isOfCommits
+    ? undefined
+    : [{ path: ".", use: "tracked" }, ...operands.map((path): ArgumentPath => ({ path, use: "existing" }))]
+}
 
 export const openedByGit: ReadArguments = ([first, ...rest]) => {
   const [name, words] = first === "--no-pager" ? [rest[0], rest.slice(1)] : [first, rest]
@@ -80,7 +108,7 @@ export const openedByGit: ReadArguments = ([first, ...rest]) => {
   if (known === undefined) return undefined
   const operands: Array<string> = []
   const options: Array<string> = []
-  let paths: ReadonlyArray<string> = []
+  let paths: ReadonlyArray<string> | undefined
   for (let at = 0; at < words.length; at++) {
     const word = words[at]!
     if (word === "--") {
@@ -94,9 +122,20 @@ export const openedByGit: ReadArguments = ([first, ...rest]) => {
     } else if (word.startsWith("-")) {
       if (!known.options.some((option) => option.test(word))) return undefined
       options.push(word)
-    } else if (!operand.test(word) || operands.push(word) > known.operands) return undefined
+    } else if (!operand.test(word) || known.each?.test(word) === false || operands.push(word) > known.operands) {
+      return undefined
+    }
   }
-  return hasLines.has(name!)
-    ? withLines(name!, options, name === "blame" ? [...operands, ...paths] : operands)
-    : repository
+  switch (name) {
+    case "blame": {
+      const [path, ...more] = [...operands, ...paths ?? []]
+      return path === undefined || more.length > 0 ? undefined : [...repository, { path, use: "content" }]
+    }
+    case "diff":
+      return openedByDiff(options, operands, paths !== undefined)
+    case "show":
+      return options.some((option) => summary.test(option) || silent.test(option)) ? repository : undefined
+    default:
+      return repository
+  }
 }

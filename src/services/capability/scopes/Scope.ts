@@ -58,7 +58,8 @@ const kinds: {
       ),
     matches: ({ pattern }, access) => {
       const command = access._tag === "Command" ? asCommand(access) : undefined
-      return command !== undefined && CommandPattern.matchesCommand(pattern, command)
+      return command !== undefined && CommandPattern.matchesCommand(pattern, command) &&
+        (access._tag !== "Command" || access.unread !== true || CommandPattern.isExact(pattern))
     },
     reaches: ({ pattern }, access) => {
       if (access._tag !== "Command") return false

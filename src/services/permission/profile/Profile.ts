@@ -137,5 +137,17 @@ export const lockModeOf = ({ texts }: Profile): LockMode | undefined =>
 export const exposedBy = ({ texts }: Profile): ReadonlyArray<ExposedRef> =>
   texts.find(({ entry, rules }) => entry.expose !== undefined && !rules.narrows)?.entry.expose?.map(refOf) ?? []
 
+/** The tools that only texts name which nobody has accepted as they are: none of them is listed by name. */
+export const exposedUnaccepted = (profile: Profile): ReadonlyArray<ExposedRef & { readonly file: string }> =>
+  exposedBy(profile).length > 0 ?
+    [] :
+    profile.texts.flatMap(({ entry: { expose = [] }, file, rules }) =>
+      rules.narrows ? expose.map((one) => ({ ...refOf(one), file })) : []
+    )
+
+/** Whether every item is in the profile. */
+export const listsEverything = ({ texts }: Profile): boolean =>
+  texts.every(({ entry: { items, servers } }) => items === undefined && servers === undefined)
+
 /** The rule by which a profile refuses. */
 export const profileRule = (name: string): string => `profile:${name}`

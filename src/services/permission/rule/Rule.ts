@@ -10,7 +10,8 @@ import {
   parseHost,
   parseName,
   parseSubject,
-  parseTool
+  parseTool,
+  undecided
 } from "./ruleSubject.ts"
 
 const outcomes = ["allow", "ask", "deny"] as const
@@ -40,6 +41,7 @@ export interface Rule {
   readonly when: ReadonlyArray<RunNovelty> | undefined
   /** For the person who is asked, or whose agent is refused. */
   readonly reason: string | undefined
+  readonly entry: RuleEntry
 }
 
 /** The names by which rules call actions. */
@@ -216,6 +218,10 @@ export const makeRule = (entry: RuleEntry, context: RuleContext): Result.Result<
     if (line === null && target.capability === undefined && target.tool === undefined) {
       return yield* Result.fail({ key: outcome, issue: "must say what it is about" })
     }
+    const nothing = target.capability === undefined ? undefined : undecided(target.capability, outcome)
+    if (nothing !== undefined) {
+      return yield* Result.fail({ key: entry.capability === undefined ? outcome : "capability", issue: nothing })
+    }
     const issue = whyRefused(outcome, target)
     if (issue !== undefined) return yield* Result.fail({ key: outcome, issue })
     const { parameters } = entry
@@ -245,7 +251,8 @@ export const makeRule = (entry: RuleEntry, context: RuleContext): Result.Result<
       signer: listOf<string>(entry.signer),
       digest: listOf<string>(entry.digest),
       when: listOf<RunNovelty>(entry.when),
-      reason: entry.reason
+      reason: entry.reason,
+      entry
     }
   })
 

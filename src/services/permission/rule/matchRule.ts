@@ -49,7 +49,10 @@ export interface RuleQuery {
 export const foremostOf = (accesses: ReadonlyArray<Access>): ScopedKind | undefined =>
   scopedKinds.find((kind) => accesses.some(({ _tag }) => _tag === kind))
 
-/** `perhaps`: the command cannot be taken apart, so nobody knows whether it is what the rule is about. */
+/**
+ * `perhaps`: the command cannot be taken apart, so nobody knows whether it is what the rule is about; or, once the gate
+ * has looked at the parameters, the rule allows the tool with others.
+ */
 export type Match = "yes" | "perhaps" | "no"
 
 const oneOf = (patterns: ReadonlyArray<string>, name: string): boolean =>
@@ -75,6 +78,9 @@ const signedAsWanted = (wanted: ReadonlyArray<string>, { by }: RuleItem, allows:
   return allows ? by.length > 0 && by.every((one) => fits(one) || (one !== undefined && isYours(one))) : by.some(fits)
 }
 
+const isFrom = (by: SignedBy | undefined, source: string | undefined): boolean =>
+  by !== undefined && (isYours(by) || (by._tag === "Source" && by.name === source))
+
 const defaultSigner = ["you"]
 
 /** Everything that does not depend on the access. */
@@ -86,8 +92,9 @@ const holdsFor = (rule: Rule, query: RuleQuery): boolean => {
   if (rule.tool !== undefined && (item === undefined || !matchesTool(rule.tool, item))) return false
   if (rule.tier !== undefined && (item === undefined || !rule.tier.includes(item.tier))) return false
   if (rule.digest !== undefined && !rule.digest.some((digest) => item?.digests.includes(digest) === true)) return false
-  // A source's name says already where its items come from.
+  // A source's name says already where its items come from, and nothing of what they are built on.
   const ofSource = item?.source !== undefined && rule.tool?.startsWith(`${item.source}/`) === true
+  if (allows && ofSource && !item.by.every((by) => isFrom(by, item.source))) return false
   const signer = rule.signer ?? (allows && rule.tool !== undefined && !ofSource ? defaultSigner : undefined)
   return signer === undefined || (item !== undefined && signedAsWanted(signer, item, allows))
 }
@@ -98,6 +105,21 @@ export const absoluteOf = (path: string, root: string): string =>
 /** Whether the project is in the folder. */
 export const isAround = (path: string, root: string): boolean => path === "/" || `${root}/`.startsWith(`${path}/`)
 
+/** The path that was taken apart last: an access is compared with many rules, one after the other. */
+let last: { readonly path: string; readonly names: ReadonlyArray<string>; readonly folded: ReadonlyArray<string> } = {
+  path: ".",
+  names: [],
+  folded: []
+}
+
+const namesOf = (path: string): typeof last => {
+  if (path !== last.path) {
+    const names = segmentsOf(path)
+    last = { path, names, folded: names.map(foldName) }
+  }
+  return last
+}
+
 const matchesPath = (
   pattern: PathPattern,
   { below, capability, path }: PathAccess,
@@ -105,24 +127,23 @@ const matchesPath = (
   allows: boolean
 ): boolean => {
   if (!pattern.absolute && path.startsWith("/")) return false
-  const segments = segmentsOf(pattern.absolute ? absoluteOf(path, root) : path)
+  const { folded, names } = namesOf(pattern.absolute ? absoluteOf(path, root) : path)
   if (allows) {
     // `src` is the folder alone, `src/**` everything in it, too.
     if (below === true && pattern.segments.at(-1) !== "**") return false
-    return matchesSegments(pattern.segments, segments) && (guardedRead(path) === undefined || namesGuarded(pattern))
+    return matchesSegments(pattern.segments, names) && (guardedRead(path) === undefined || namesGuarded(pattern))
   }
-  const folded = segments.map(foldName)
   if (matchesSegments(pattern.reach, folded)) return true
+  if (capability !== "fs.delete") return false
   // Deleting a folder deletes what is below it.
   const prefix = literalPrefix(pattern)
-  return capability === "fs.delete" && prefix.length >= folded.length &&
-    folded.every((name, index) => name === prefix[index])
+  return prefix.length >= folded.length && folded.every((name, index) => name === prefix[index])
 }
 
 /** Whether something below the folder may match. */
 const mayBeBelow = (pattern: PathPattern, { path }: PathAccess, root: string): boolean => {
   if (!pattern.absolute && path.startsWith("/")) return isAround(path, root)
-  const folded = segmentsOf(pattern.absolute ? absoluteOf(path, root) : path).map(foldName)
+  const { folded } = namesOf(pattern.absolute ? absoluteOf(path, root) : path)
   return literalPrefix(pattern).slice(0, folded.length).every((name, index) => name === folded[index])
 }
 

@@ -1,11 +1,13 @@
 // What a rule is about, as it is written in one line: "fs.write(src/**)", "shell.run(npm test, git commit *)", "github/*".
 import { Result } from "effect"
-import type { CommandLine } from "../../capability/Access.ts"
+import { accessCapabilities, type CommandLine } from "../../capability/Access.ts"
+import { capabilities } from "../../capability/CapabilityModule.ts"
 import { type CommandPattern, parsePatterns } from "../../capability/command/CommandPattern.ts"
 import { parseLine } from "../../capability/command/exactLine.ts"
 import { denied, granted, hasName, type Names } from "../../capability/impliedNames.ts"
 import * as HostPattern from "../../capability/scopes/HostPattern.ts"
 import * as PathPattern from "../../capability/scopes/PathPattern.ts"
+import type { ScopeKind } from "../../capability/scopes/Scope.ts"
 import { nearest } from "../../schema/schemaIssues.ts"
 
 /** The kinds of accesses that have scopes, the foremost first: a rule on a tool means the foremost that a call has. */
@@ -22,36 +24,54 @@ export interface Scopes {
   readonly Secret?: ReadonlyArray<string>
 }
 
-const kindOf: Readonly<Record<string, ScopedKind>> = {
-  "fs.read": "Path",
-  "fs.write": "Path",
-  "fs.delete": "Path",
-  "process.exec": "Command",
-  "net.http": "Host",
-  "secret.use": "Secret"
+const kinds: Partial<Readonly<Record<ScopeKind, ScopedKind>>> = {
+  path: "Path",
+  command: "Command",
+  host: "Host",
+  name: "Secret"
 }
-const plainCapabilities = [
-  "kiwi.search",
-  "kiwi.load",
-  "kiwi.output",
-  "kiwi.help",
-  "kiwi.follow",
-  "kiwi.sign",
-  "kiwi.sync",
-  "kiwi.lock",
-  "kiwi.execute",
-  "kiwi.write",
-  "kiwi.all",
-  "kiwi.*",
-  "spawn.thread"
-]
-const capabilities = [...Object.keys(kindOf), ...plainCapabilities]
 
-/** First words of capabilities, which no tool is named by in a rule: a misspelt capability is not taken for a tool. */
-const reserved = /^(?:fs|process|net|secret|kiwi|spawn|mcp)\./
+export const kindOfCapability = (capability: string): ScopedKind | undefined => {
+  const found = capabilities.get(capability)
+  return found && kinds[found.scope]
+}
 
-export const kindOfCapability = (capability: string): ScopedKind | undefined =>
-  Object.hasOwn(kindOf, capability) ? kindOf[capability] : undefined
+/** Every capability of the modules, and all of Kiwi's own. */
+const known = [...capabilities.keys(), "kiwi.*"]
+
+/** First words of capabilities that tools are named by too: with them only whole names are capabilities. */
+const alsoTools = new Set(["tool", "git", "db"])
+
+/** The other first words name no tool in a rule, so that a misspelt capability is not taken for a tool. */
+const reserved = new Set(known.map((name) => name.slice(0, name.indexOf("."))).filter((word) => !alsoTools.has(word)))
+
+const namesCapability = (name: string): boolean =>
+  known.includes(name) || (name.includes(".") && reserved.has(name.slice(0, name.indexOf("."))))
+
+/** A tool as the subject of a line. */
+export const showTool = (id: string): string => namesCapability(id) ? `tool.${id}` : id
+
+/** Rules about these would do nothing: what has the effect that is meant. */
+const instead: Readonly<Record<string, string>> = {
+  "fs.exec": "process.exec(bin/build *)",
+  "fs.absolute": "the path, as in fs.read(/etc/**)",
+  "net.websocket": "net.http(api.github.com)",
+  "git.read": "git.* for Kiwi's tools, process.exec(git log *) for commands",
+  "git.push": "process.exec(git push *)",
+  "env.read": "secret.use(NAME)"
+}
+
+/** Whether a rule about the capability speaks about anything that a call needs. */
+const isDecided = (capability: string, outcome: "allow" | "ask" | "deny"): boolean =>
+  accessCapabilities.some((one) => speaksAbout(capability, one, outcome))
+
+/** Why a rule about the capability would do nothing. Undefined if it does something. */
+export const undecided = (capability: string, outcome: "allow" | "ask" | "deny"): string | undefined => {
+  if (isDecided(capability, outcome)) return undefined
+  if (capability === "kiwi.execute") return "would do nothing: write tool.* for every tool"
+  const meant = Object.hasOwn(instead, capability) ? `${instead[capability]}, or ` : ""
+  return `would do nothing, since no call needs it: write ${meant}tool.${capability} for a tool of that name`
+}
 
 const toolName = /^(?:[A-Za-z0-9_*][A-Za-z0-9_.*-]*\/)*[a-z0-9*_][a-z0-9_.*-]*$/
 const secretName = /^[A-Za-z0-9_.*-]{1,128}$/
@@ -139,10 +159,16 @@ export interface Target {
 }
 
 export const parseCapability = (name: string): Result.Result<string, string> => {
-  if (capabilities.includes(name)) return Result.succeed(name)
-  const meant = nearest(name, capabilities)
+  if (known.includes(name)) return Result.succeed(name)
+  if (name.startsWith("mcp.")) {
+    return Result.fail("must be written as a server's name and its tools: github/*, github/list_issues")
+  }
+  const decided = known.filter((one) => isDecided(one, "allow"))
+  const meant = nearest(name, decided)
   return Result.fail(
-    meant === undefined ? `must be one of ${capabilities.join(", ")}` : `is no capability; did you mean ${meant}?`
+    meant === undefined
+      ? `is no capability: there are ${decided.join(", ")}; a tool of that name is tool.NAME`
+      : `is no capability; did you mean ${meant}?`
   )
 }
 
@@ -173,12 +199,14 @@ export const parseSubject = (line: string, context: RuleContext): Result.Result<
         ([tool, scopes]) => ({ capability: undefined, tool, scopes })
       )
   }
-  if (reserved.test(name)) {
+  if (namesCapability(name)) {
     return Result.flatMap(parseCapability(name), (capability): Result.Result<Target, string> => {
       if (inner === undefined) return Result.succeed({ capability, tool: undefined, scopes: undefined })
       const kind = kindOfCapability(capability)
       return kind === undefined
-        ? Result.fail("must have nothing in parentheses: this capability has no scope")
+        ? Result.fail(
+          undecided(capability, "allow") ?? "must have nothing in parentheses: this capability has no scope"
+        )
         : Result.map(parseScopes(kind, inner, context), (scopes) => ({ capability, tool: undefined, scopes }))
     })
   }

@@ -37,6 +37,17 @@ const refused: ReadonlyArray<readonly [text: string, line: number, issue: string
   [tool("command: env\nargs: [sh, \"-c\", \"echo {a}\"]"), 2, "config.args[2] lets its caller"],
   [tool("command: python3\nargs:\n  - -c\n  - print('{a}')"), 2, "config.args[1] lets its caller"],
   [tool("command: node\nargs: [\"-e\", \"{a}\"]"), 2, "config.args[1] lets its caller"],
+  [tool("command: ls\ncalls: [\"fs.raed(x)\"]"), 2, "calls/0: there is no capability fs.raed; fs.read is there"],
+  [tool("command: ls\ncalls:\n  - fs.read(src/**)\n  - registry.write"), 2, "calls/1: "],
+  [tool("command: ls\ncalls: [\"fs.read(/etc/**)\"]"), 2, "calls/0: only system items may ask for paths outside"],
+  [tool("command: ls\ncalls: [fs.read]"), 2, "calls/0: \"fs.read\" does not say what it is about"],
+  [tool("command: ls\ncalls: [\"fs.read({a})\"]"), 2, "calls/0: "],
+  [tool("command: ls\ncalls: [\"fs.read(../x)\"]"), 2, "calls/0: "],
+  [tool("command: ls\ncalls: [\"read files\"]"), 2, "calls/0: "],
+  [tool("command: ls\ncalls: [\"process.exec(git; id)\"]"), 2, "calls/0: "],
+  [tool("command: ls\ncalls: [\"net.http(*)\", \"net.http(a b)\"]"), 2, "calls/1: "],
+  [tool("command: ls\ncalls: [\"fs.raed(x)\", \"fs.read(a)\", \"nothing\"]"), 2, "; calls/2: "],
+  [tool("output: text\ncalls: [\"fs.raed(x)\"]", "bash_runtime"), 2, "calls/0: "],
   [tool("command: ls\nenv: {LD_PRELOAD: ./x.so}"), 2, "sets LD_PRELOAD"],
   [tool("command: ls\nenv:\n  A: b\n  NODE_OPTIONS: --require ./x.js"), 4, "sets NODE_OPTIONS"],
   [tool("command: ls\nenv: {ld_library_path: x}"), 2, "sets ld_library_path"],
@@ -87,6 +98,9 @@ const accepted: ReadonlyArray<string> = [
   ),
   tool("options: {b: {as: positional}}", "my_runtime"),
   tool("own: {timeout: abc}", "my_runtime"),
+  tool(
+    "command: ls\ncalls: [\"fs.read(src/**, docs/**)\", tool.run_tests, \"process.exec(git status)\", \"net.http(*.example.com)\"]"
+  ),
   http("method: POST\nbody: {a: \"{a}\"}\nretry: {max_attempts: 2}\nprivate_hosts: [\"localhost:1\"]"),
   http("query: {a: \"{a}\", b: null}\nauth: {type: bearer, token: \"${TOKEN}\"}")
 ]

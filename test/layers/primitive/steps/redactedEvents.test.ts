@@ -6,18 +6,19 @@ import { TestClock } from "effect/testing"
 import { makeReporter } from "../../../../src/layers/primitive/reportLines.ts"
 import { redactedEvents } from "../../../../src/layers/primitive/steps/redactedEvents.ts"
 import { CallEvents } from "../../../../src/services/call/CallEvents.ts"
+import type { CallEvent } from "../../../../src/services/call/CallEvents.ts"
 import type { BuiltinHandler } from "../../../../src/services/primitive/Builtins.ts"
-import type { PrimitiveEvent, PrimitiveInput } from "../../../../src/services/primitive/Primitive.ts"
+import type { PrimitiveInput } from "../../../../src/services/primitive/Primitive.ts"
 import { call, kernel, tool } from "../../proxy/calls.ts"
 
 const token = "tok-0123456789/abc+def"
 const key = "-----BEGIN KEY-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQEF\n-----END KEY-----"
 
 /** Who listens, and what it heard. */
-const listening = (heard: Array<PrimitiveEvent>) =>
+const listening = (heard: Array<CallEvent>) =>
   Effect.provideService(CallEvents, { emit: (event) => Effect.sync(() => void heard.push(event)) })
 
-const textOf = (heard: ReadonlyArray<PrimitiveEvent>, channel: "stdout" | "stderr" = "stdout"): string =>
+const textOf = (heard: ReadonlyArray<CallEvent>, channel: "stdout" | "stderr" = "stdout"): string =>
   heard.map((event) => event._tag === "Chunk" && event.channel === channel ? event.text : "").join("")
 
 const says = (talk: (secret: string, emit: PrimitiveInput["emit"]) => Effect.Effect<void>): BuiltinHandler => (input) =>
@@ -82,7 +83,7 @@ describe("a secret is not heard that chunks cut", () => {
   for (const [what, secret, talk, expected] of talks) {
     it.effect(what, () =>
       Effect.gen(function*() {
-        const heard: Array<PrimitiveEvent> = []
+        const heard: Array<CallEvent> = []
         yield* call("talk").pipe(listening(heard), Effect.provide(talking(says(talk), secret)))
         assert.strictEqual(textOf(heard), expected)
       }))
@@ -92,7 +93,7 @@ describe("a secret is not heard that chunks cut", () => {
 describe("what is held back at the end", () => {
   it.effect("is heard when the call fails, too", () =>
     Effect.gen(function*() {
-      const heard: Array<PrimitiveEvent> = []
+      const heard: Array<CallEvent> = []
       const failing: BuiltinHandler = (input) =>
         Effect.andThen(chunks(input.emit, "at tok"), Effect.fail(undefined as never))
       yield* Effect.flip(call("talk").pipe(listening(heard), Effect.provide(talking(failing))))
@@ -118,7 +119,7 @@ const reported = (
   pieces: ReadonlyArray<string | Buffer | undefined>
 ): Effect.Effect<string, never, Scope.Scope> =>
   Effect.gen(function*() {
-    const heard: Array<PrimitiveEvent> = []
+    const heard: Array<CallEvent> = []
     const secrets = [Redacted.make(secret)]
     const events = redactedEvents((event) => Effect.sync(() => void heard.push(event)), secrets)
     const report = makeReporter({ emit: events.emit, secrets }, yield* Effect.scope)

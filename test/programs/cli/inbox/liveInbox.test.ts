@@ -1,15 +1,24 @@
 // The live inbox with the keys that a person types, one after the other. In the end the terminal is gone: it quits.
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
-import type { Scope } from "effect"
+import { Effect, Fiber, Layer, Queue } from "effect"
+import type { FileSystem, Path, Scope } from "effect"
+import { TestClock } from "effect/testing"
+import { liveInbox } from "../../../../src/programs/cli/inbox/liveInbox.ts"
+import type { Output } from "../../../../src/programs/cli/Output.ts"
+import type { Shell } from "../../../../src/programs/cli/Shell.ts"
+import { uncolored } from "../../../../src/programs/cli/text.ts"
 import { AuditLog } from "../../../../src/services/audit/AuditLog.ts"
 import { Interventions } from "../../../../src/services/limit/Interventions.ts"
+import type { Lineage } from "../../../../src/services/presence/Lineage.ts"
 import { caller } from "../../../layers/proxy/calls.ts"
 import { askingKernel } from "../../askingKernel.ts"
 import type { CliOptions } from "../runCli.ts"
-import { runCli } from "../runCli.ts"
+import { device, runCli } from "../runCli.ts"
 
 type World = Effect.Success<typeof askingKernel>
+
+/** Acts need them, and looking does not. */
+const unused = Layer.empty as Layer.Layer<FileSystem.FileSystem | Lineage | Output | Path.Path | Shell>
 
 const [up, down] = ["\u001b[A", "\u001b[B"]
 const toEnd = Array.from({ length: 12 }, () => " ")
@@ -256,4 +265,29 @@ describe("kiwi inbox on a terminal", () => {
         assert.notInclude((yield* cli(["inbox"])).stdout, "Drop the table?")
       })
   )
+
+  it.effect("looks twice a second for what comes, and for refusals each tenth time", () =>
+    Effect.gen(function*() {
+      const world = yield* askingKernel
+      const keys = yield* Queue.unbounded<string>()
+      let shown = ""
+      const open = yield* device([], (text) => void (shown = text)).open
+      const terminal = { ...open!, readPress: Queue.take(keys) }
+      const live = yield* Effect.forkChild(
+        Effect.scoped(world.use(liveInbox(terminal, caller, { paint: uncolored, title: "here" })))
+      )
+      yield* TestClock.adjust("499 millis")
+      assert.include(shown, "0 waiting, 0 asking for help, 0 refused")
+      yield* runCli(editOf("src/a.ts"), { kernel: world.layer })
+      yield* refuseFor(world, "codex")
+      assert.include(shown, "0 waiting")
+      yield* TestClock.adjust("1 millis")
+      assert.include(shown, "1 waiting, 0 asking for help, 0 refused")
+      yield* TestClock.adjust("4499 millis")
+      assert.include(shown, "0 refused")
+      yield* TestClock.adjust("1 millis")
+      assert.include(shown, "1 waiting, 0 asking for help, 1 refused")
+      yield* Queue.offer(keys, "q")
+      yield* Fiber.join(live)
+    }).pipe(Effect.provide(unused)))
 })

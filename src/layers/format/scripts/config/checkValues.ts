@@ -1,6 +1,7 @@
 // Finds config values that the primitive would refuse in every call: of the wrong type, a variable that only system
 // items may set, a place where a caller would choose what runs.
 import { Result, Schema, SchemaIssue } from "effect"
+import { calledGrants } from "../../../../services/capability/calledGrants.ts"
 import { isDeniedVariable } from "../../../../services/env/variableNames.ts"
 import { cut, problem } from "../../../../services/format/Metadata.ts"
 import type { Problem } from "../../../../services/format/Metadata.ts"
@@ -130,6 +131,20 @@ const undeclaredOption = (tool: Tool): ValueProblem | undefined => {
   )
 }
 
+/** What the tool asks for by calls of its own, in the words of a run. */
+const wrongCalls = ({ config: { calls }, location }: Tool): ValueProblem | undefined => {
+  if (calls === undefined) return undefined
+  const { issues } = calledGrants(calls, location.tier === "system")
+  return issues.length === 0 ? undefined : wrong(
+    ["calls"],
+    `the tool asks for what no call gets: ${
+      cut(issues.map(({ error, field }) => `${field}: ${error}`).join("; "), 600)
+    }`,
+    "Write each as a capability with its scope, such as fs.read(src/**)",
+    calls
+  )
+}
+
 /** `isRuntime`: whether the tool runs on a runtime of Kiwi's and not directly on the primitive. */
 export const checkValues = (tool: Tool, primitive: Primitive, isRuntime: boolean): ValueProblem | undefined => {
   const { config } = tool
@@ -144,6 +159,8 @@ export const checkValues = (tool: Tool, primitive: Primitive, isRuntime: boolean
       config["options"]
     )
   }
+  const calls = primitive === "subprocess" ? wrongCalls(tool) : undefined
+  if (calls !== undefined) return calls
   if (tool.toolType === "runtime") return undefined
   return undeclaredOption(tool) ?? chosen(tool, primitive, isRuntime)
 }

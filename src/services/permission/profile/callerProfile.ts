@@ -1,16 +1,16 @@
 // The profile of a caller, and finding items for one: what a profile does not list is refused in the same words as what
 // does not exist.
-import { Context, Effect } from "effect"
-import type { Caller } from "../../../services/call/Caller.ts"
-import { safeLine } from "../../../services/error/safeText.ts"
-import { showLocation } from "../../../services/item/Item.ts"
-import { ItemAmbiguous, type ItemNotFound } from "../../../services/item/ItemErrors.ts"
-import { qualifiedId } from "../../../services/item/ItemPath.ts"
-import type { FoundItem, ItemQuery } from "../../../services/item/ItemStore.ts"
-import { ItemStore } from "../../../services/item/ItemStore.ts"
-import { PermissionDenied } from "../../../services/permission/PermissionGate.ts"
-import { isListed, type Profile, profileRule } from "../../../services/permission/profile/Profile.ts"
-import { Profiles } from "../../../services/permission/profile/Profiles.ts"
+import { Effect } from "effect"
+import type { Caller } from "../../call/Caller.ts"
+import { safeLine } from "../../error/safeText.ts"
+import { showLocation } from "../../item/Item.ts"
+import { ItemAmbiguous } from "../../item/ItemErrors.ts"
+import { qualifiedId } from "../../item/ItemPath.ts"
+import type { FoundItem, ItemQuery } from "../../item/ItemStore.ts"
+import { ItemStore } from "../../item/ItemStore.ts"
+import { PermissionDenied } from "../PermissionGate.ts"
+import { isListed, listsEverything, type Profile, profileRule } from "./Profile.ts"
+import { Profiles } from "./Profiles.ts"
 
 export const notInProfile = (profile: string, id: string) =>
   new PermissionDenied({
@@ -28,17 +28,15 @@ const unusable = (profile: string, reason: string) =>
     hint: `kiwi profile show ${profile}`
   })
 
-const profileOf = Effect.fnUntraced(function*({ current }: Profiles["Service"], name: string) {
+const profileNamed = Effect.fnUntraced(function*(name: string) {
+  const { current } = yield* Profiles
   const profiles = yield* Effect.mapError(current, ({ message }) => unusable(name, message))
   return profiles.get(name) ?? (yield* unusable(name, "no file has it any more"))
 })
 
 /** The caller's profile; undefined if it has none. Without one that can be used, everything is refused. */
-export const makeProfileOf = Effect.map(
-  Profiles,
-  (profiles) => ({ profile }: Caller): Effect.Effect<Profile | undefined, PermissionDenied> =>
-    profile === undefined ? Effect.undefined : profileOf(profiles, profile)
-)
+export const profileOf = ({ profile }: Caller): Effect.Effect<Profile | undefined, PermissionDenied, Profiles> =>
+  profile === undefined ? Effect.undefined : profileNamed(profile)
 
 /** The highest item that the profile lists: one that it does not list hides none that it does. */
 const listedOf = (profile: Profile, { hides, location }: FoundItem, tier: ItemQuery["tier"]): FoundItem | undefined => {
@@ -52,7 +50,6 @@ const among = Effect.fnUntraced(function*(store: ItemStore["Service"], profile: 
   const refused = notInProfile(profile.name, query.id)
   const found = yield* store.find(query).pipe(
     Effect.catchTags({
-      ItemNotFound: () => Effect.fail(refused),
       ItemAmbiguous: Effect.fnUntraced(function*() {
         const all = yield* store.list({ type: query.type, tier: query.tier })
         const named = all.filter((one) =>
@@ -66,31 +63,15 @@ const among = Effect.fnUntraced(function*(store: ItemStore["Service"], profile: 
           : yield* new ItemAmbiguous({ id: query.id, candidates: named.map(showLocation) })
       })
     }),
-    // Looking once more can find no more, and what it names may not be in the profile.
-    Effect.catchTag("ItemNotFound", () => Effect.fail(refused))
+    // What it names may not be in the profile. Of one that has every item, nothing is concealed.
+    Effect.catchTag("ItemNotFound", (error) => Effect.fail(listsEverything(profile) ? error : refused))
   )
   return listedOf(profile, found, query.tier) ?? (yield* refused)
 })
 
-const findAs = (
-  store: ItemStore["Service"],
-  profiles: Profiles["Service"],
-  { profile: name }: Caller,
-  query: ItemQuery
-): Effect.Effect<FoundItem, Effect.Error<ReturnType<typeof among>> | ItemNotFound> =>
-  name === undefined
-    ? store.find(query)
-    : Effect.flatMap(profileOf(profiles, name), (profile) => among(store, profile, query))
-
 /** Finds as `ItemStore.find` does, among the items that the caller's profile lists. */
-export const makeFindListed = Effect.gen(function*() {
+export const findListed = Effect.fnUntraced(function*(caller: Caller, query: ItemQuery) {
   const store = yield* ItemStore
-  const profiles = yield* Profiles
-  return (caller: Caller, query: ItemQuery) => findAs(store, profiles, caller, query)
+  const profile = yield* profileOf(caller)
+  return yield* profile === undefined ? store.find(query) : among(store, profile, query)
 })
-
-/** The same for one item. */
-export const findListed = (caller: Caller, query: ItemQuery) =>
-  Effect.contextWith((services: Context.Context<ItemStore | Profiles>) =>
-    findAs(Context.get(services, ItemStore), Context.get(services, Profiles), caller, query)
-  )
