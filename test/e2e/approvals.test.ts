@@ -55,7 +55,7 @@ describeWith(["python3"], "a call that waits for a person", () => {
   const replies: ReadonlyArray<readonly [Reply, code: string, isMade: boolean]> = [
     [{ action: "accept", content: { agree: "once" } }, "success", true],
     [{ action: "accept", content: { agree: "no" } }, "APPROVAL_REJECTED", false],
-    [{ action: "decline" }, "APPROVAL_REJECTED", false],
+    [{ action: "decline" }, "APPROVAL_PENDING", false],
     [{ action: "cancel" }, "APPROVAL_PENDING", false]
   ]
   for (const [reply, code, isMade] of replies) {

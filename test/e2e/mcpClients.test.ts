@@ -118,8 +118,9 @@ for (const mode of ["legacy", "auto"] as const) {
       // Over HTTP it is one project for all of them: what was signed is not asked about again.
       const answers = [
         ["no", "error", "HUMAN_DECLINED"],
-        ["decline", "error", "HUMAN_DECLINED"],
-        ["cancel", "error", "HUMAN_DECLINED"],
+        // At once, as no person can.
+        ["decline", "error", "HUMAN_REQUIRED"],
+        ["cancel", "error", "HUMAN_REQUIRED"],
         ["cannot", "error", "HUMAN_REQUIRED"],
         ["yes", "success", undefined]
       ] as const

@@ -53,14 +53,14 @@ const notSigned = async (by: Connection = client) => refusedBy(await by.execute(
 describe("asks for what only a person does", () => {
   const persons: ReadonlyArray<readonly [what: string, person: Person | undefined, code: string]> = [
     ["nobody behind it", undefined, "HUMAN_REQUIRED"],
-    ["a person who declines", () => ({ action: "decline" }), "HUMAN_DECLINED"],
-    ["a person who cancels", () => ({ action: "cancel" }), "HUMAN_DECLINED"],
+    ["a client that declines at once", () => ({ action: "decline" }), "HUMAN_REQUIRED"],
+    ["a client that cancels at once", () => ({ action: "cancel" }), "HUMAN_REQUIRED"],
     ["an answer without a word", () => ({ action: "accept" }), "HUMAN_DECLINED"],
     ["an answer that is empty", () => ({ action: "accept", content: {} }), "HUMAN_DECLINED"],
     ["a no", () => ({ action: "accept", content: { agree: false } }), "HUMAN_DECLINED"],
     ["a yes in words", () => ({ action: "accept", content: { agree: "true" } }), "HUMAN_DECLINED"],
     ["a yes to something else", () => ({ action: "accept", content: { yes: true, ok: true } }), "HUMAN_DECLINED"],
-    ["a declined yes", () => ({ action: "decline", content: { agree: true } }), "HUMAN_DECLINED"]
+    ["a declined yes", () => ({ action: "decline", content: { agree: true } }), "HUMAN_REQUIRED"]
   ]
   for (const era of ["legacy", "auto"] as const) {
     for (const [what, person, code] of persons) {
@@ -165,7 +165,7 @@ describe("answers for the person", () => {
     server.send({ jsonrpc: "2.0", id, result: yes })
     server.send({ jsonrpc: "2.0", id, result: yes })
     const answer = await server.until(isAnswer("sign"))
-    assert.include(JSON.stringify(answer), "HUMAN_DECLINED")
+    assert.include(JSON.stringify(answer), "HUMAN_REQUIRED")
     await notSigned()
   })
 

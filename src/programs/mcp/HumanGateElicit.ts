@@ -34,6 +34,10 @@ const rooms: ReadonlyMap<string, Room> = new Map([
 ])
 
 const stateLife = 15 * 60 * 1000
+
+/** Milliseconds. A question that is closed sooner was closed by a program: nobody has read it. */
+const shortestReading = 1_000
+
 const answerKey = "agree"
 const endKey = "end"
 
@@ -176,8 +180,13 @@ const agreedTo = ({ choices = [] }: HumanRequest, { action, content }: typeof An
   return choices.length === 0 ? given === true : choices.find(({ value }) => value === given)
 }
 
-/** Whether the person typed the number at the end of the text; `undefined` if they typed none. */
-type SawEnd = (typed: string | undefined) => boolean
+/** What is known of a question when its answer comes. */
+interface Put {
+  /** When it was put, in milliseconds. */
+  readonly at: number
+  /** Whether the person typed the number at the end of the text; `undefined` if they typed none. */
+  readonly sawEnd: (typed: string | undefined) => boolean
+}
 
 const typedEnd = ({ content = {} }: typeof Answer.Type): string | undefined => {
   const typed = Object.hasOwn(content, endKey) ? content[endKey] : undefined
@@ -188,10 +197,10 @@ const typedEnd = ({ content = {} }: typeof Answer.Type): string | undefined => {
 export interface Seals {
   readonly seal: (request: HumanRequest, client: string, now: number, end?: string) => string
   /**
-   * Redeems a state. Returns how to check the number at the end if `state` was sealed here for exactly this act and
-   * client, and was not used before; otherwise `undefined`.
+   * Redeems a state. Returns the question that it was sealed with if that was here, for exactly this act and client, and
+   * `state` was not used before; otherwise `undefined`.
    */
-  readonly redeem: (state: string, request: HumanRequest, client: string, now: number) => SawEnd | undefined
+  readonly redeem: (state: string, request: HumanRequest, client: string, now: number) => Put | undefined
 }
 
 export const makeSeals: Effect.Effect<Seals> = Effect.sync(() => {
@@ -219,8 +228,11 @@ export const makeSeals: Effect.Effect<Seals> = Effect.sync(() => {
       if (sealed.kind !== request.kind || sealed.digest !== request.digest || sealed.client !== client) return undefined
       for (const [nonce, until] of used) if (until < now) used.delete(nonce)
       used.set(sealed.nonce, sealed.until)
-      const { end, nonce } = sealed
-      return (typed) => end === undefined || (typed !== undefined && hide(nonce, typed) === end)
+      const { end, nonce, until } = sealed
+      return {
+        at: until - stateLife,
+        sawEnd: (typed) => end === undefined || (typed !== undefined && hide(nonce, typed) === end)
+      }
     }
   }
 })
@@ -264,7 +276,13 @@ const makeFor = (
     new HumanRequired({ kind, title, command, why })
   const declined = ({ command, kind, title }: HumanRequest, { action }: typeof Answer.Type) =>
     new HumanDeclined({ kind, title, command, answer: action, by: "elicitation", seen: `${action}, ${seen}` })
-  const judge = (request: HumanRequest, answer: typeof Answer.Type, sawEnd: SawEnd) => {
+  const judge = (request: HumanRequest, answer: typeof Answer.Type, { at, sawEnd }: Put, now: number) => {
+    // A client without a person, as `codex exec`, closes the question by itself.
+    if (answer.action !== "accept" && now - at < shortestReading) {
+      return Effect.fail(
+        required(request, `${label} closed the question in less than a second, so nobody has read it`)
+      )
+    }
     const agreed = agreedTo(request, answer)
     if (agreed === undefined || agreed === false) return Effect.fail(declined(request, answer))
     // Nobody has to read a question to its end to say no.
@@ -281,10 +299,12 @@ const makeFor = (
   ) {
     // The library encodes this by its class and refuses a plain object.
     const params = new ElicitRequestFormParams(form(asked))
+    const at = yield* Clock.currentTimeMillis
     const answer = yield* Effect.scoped(Effect.flatMap(getClient, (reverse) => reverse.elicit(params))).pipe(
       Effect.mapError(() => required(request, `${label} did not answer the question`))
     )
-    return yield* judge(request, answer, (typed) => asked.end === undefined || typed === asked.end.number)
+    const sawEnd = (typed: string | undefined) => asked.end === undefined || typed === asked.end.number
+    return yield* judge(request, answer, { at, sawEnd }, yield* Clock.currentTimeMillis)
   })
 
   const askAgain = Effect.fnUntraced(function*(request: HumanRequest, asked: Question) {
@@ -293,10 +313,10 @@ const makeFor = (
     const answer = Object.hasOwn(responses, answerKey)
       ? Option.getOrUndefined(decodeAnswer(responses[answerKey]))
       : undefined
-    const sawEnd = answer === undefined || context.requestState === undefined
+    const put = answer === undefined || context.requestState === undefined
       ? undefined
       : seals.redeem(context.requestState, request, client, now)
-    if (answer !== undefined && sawEnd !== undefined) return yield* judge(request, answer, sawEnd)
+    if (answer !== undefined && put !== undefined) return yield* judge(request, answer, put, now)
     question = new InputRequired({
       inputRequests: { [answerKey]: { method: "elicitation/create", params: { mode: "form", ...form(asked) } } },
       requestState: seals.seal(request, client, now, asked.end?.number)

@@ -104,6 +104,7 @@ describe("a stateless call", () => {
       Effect.gen(function*() {
         const seals = yield* HumanGateElicit.makeSeals
         const { question } = yield* round(seals, {})
+        yield* TestClock.adjust("1 second")
         const second = yield* round(seals, { inputResponses: { agree: answer }, requestState: question?.requestState })
         assert.strictEqual(second.outcome, "HumanDeclined")
         assert.include(second.error?.message, said)
@@ -328,6 +329,48 @@ describe("a client that cuts", () => {
         getClient: Effect.succeed(reverse)
       } as unknown as McpSchema.McpServerClient["Service"]
     )
+  }
+
+  const closings: ReadonlyArray<readonly [action: "decline" | "cancel", after: number, outcome: string]> = [
+    ["decline", 0, "HumanRequired"],
+    ["cancel", 0, "HumanRequired"],
+    // What `codex exec` takes.
+    ["decline", 300, "HumanRequired"],
+    ["cancel", 300, "HumanRequired"],
+    ["decline", 999, "HumanRequired"],
+    ["cancel", 999, "HumanRequired"],
+    ["decline", 1_000, "HumanDeclined"],
+    ["cancel", 1_000, "HumanDeclined"],
+    ["decline", 60_000, "HumanDeclined"],
+    ["cancel", 60_000, "HumanDeclined"]
+  ]
+  for (const [action, after, outcome] of closings) {
+    for (const content of [undefined, { agree: true }, { agree: "no" }]) {
+      it.effect(`closes a question after ${after} ms: ${action} ${JSON.stringify(content)}`, () =>
+        Effect.gen(function*() {
+          const answer = { action, ...(content === undefined ? {} : { content }) }
+          for (const name of ["claude-code", "codex-mcp-client", "tester"]) {
+            const seals = yield* HumanGateElicit.makeSeals
+            const { question } = yield* round(seals, named(name))
+            yield* TestClock.adjust(after)
+            const again = { ...named(name), inputResponses: { agree: answer }, requestState: question?.requestState }
+            const stateless = yield* round(seals, again)
+            const reverse = { elicit: () => Effect.as(TestClock.adjust(after), answer) }
+            const session = yield* Effect.provideService(
+              round(seals, named(name)),
+              McpSchema.McpServerClient,
+              { getClient: Effect.succeed(reverse) } as unknown as McpSchema.McpServerClient["Service"]
+            )
+            for (const one of [stateless, session]) {
+              assert.strictEqual(one.outcome, outcome)
+              assert.isUndefined(one.question)
+              if (outcome === "HumanDeclined") continue
+              assert.include(one.error?.message, "closed the question in less than a second, so nobody has read it")
+              assert.include(one.error?.remediation, request.command)
+            }
+          }
+        }))
+    }
   }
 
   it.effect("is not taken at the number of another question", () =>

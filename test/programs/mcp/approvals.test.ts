@@ -64,7 +64,8 @@ const inSession = (
   answers: Array<Answer>,
   asked: Array<string> = [],
   args: object = edit,
-  reads = "0 seconds",
+  /** How long the answer takes. Default: a second, without the test's doing. */
+  reads?: string,
   name = "tester"
 ) =>
   Effect.provideService(
@@ -75,7 +76,7 @@ const inSession = (
       getClient: Effect.succeed({
         elicit: (params: unknown) =>
           Effect.andThen(
-            Effect.sleep(reads as Duration.Input),
+            reads === undefined ? TestClock.adjust("1 second") : Effect.sleep(reads as Duration.Input),
             Effect.sync(() => {
               asked.push(questionText(params))
               return answers.shift() ?? { action: "cancel" }
@@ -286,6 +287,38 @@ describe("a stateless client", () => {
     }))
 })
 
+describe("a client that closes the question before anybody can read it", () => {
+  for (const action of ["decline", "cancel"]) {
+    test(
+      `is one without a person: the call goes on waiting (${action})`,
+      ({ asking, audit, use }, server) =>
+        Effect.gen(function*() {
+          const fiber = yield* Effect.forkChild(inSession(server, [{ action }], [], edit, "300 millis"))
+          yield* TestClock.adjust("5 seconds")
+          const [request] = yield* use(Effect.flatMap(ApprovalStore, ({ list }) => list))
+          assert.deepInclude(request, { state: "pending" })
+          assert.notProperty(request, "dismissed")
+          const acts = (yield* audit).flatMap((entry) => entry.kind === "act" ? [[entry.outcome, entry.by]] : [])
+          assert.deepStrictEqual(acts, [["refused", "mcp"]])
+          yield* use(Effect.flatMap(ApprovalStore, (store) => answerIt(store, request?.id ?? "", "once")))
+          yield* TestClock.adjust("1 second")
+          assert.strictEqual(codeOf(yield* Fiber.join(fiber)), "success")
+          assert.strictEqual(asking.ran, 1)
+        })
+    )
+
+    test(`and fails with what a person types (${action})`, (_, server) =>
+      Effect.gen(function*() {
+        const fiber = yield* Effect.forkChild(inSession(server, [{ action }], [], edit, "300 millis"))
+        yield* TestClock.adjust("42 seconds")
+        const { approval_id, error } = structured(yield* Fiber.join(fiber))
+        assert.strictEqual(error?.code, "APPROVAL_PENDING")
+        assert.include(error?.message, "closed the question in less than a second, so nobody has read it")
+        assert.include(error?.remediation, `kiwi approve ${approval_id}`)
+      }))
+  }
+})
+
 describe("a question that a person cannot read where it is put", () => {
   const closing = [{ action: "decline" }, { action: "cancel" }, { action: "accept" }] as const
   for (const answer of closing) {
@@ -322,8 +355,8 @@ describe("a question that a person cannot read where it is put", () => {
               "APPROVAL_REJECTED"
             ]]
           ) {
-            const fiber = yield* Effect.forkChild(inSession(server, [accept(answer)], [], edit, "0 seconds", name))
-            yield* TestClock.adjust("40 seconds")
+            const fiber = yield* Effect.forkChild(inSession(server, [accept(answer)], [], edit, "1 second", name))
+            yield* TestClock.adjust("42 seconds")
             assert.strictEqual(codeOf(yield* Fiber.join(fiber)), code, answer)
           }
           assert.strictEqual(asking.ran, 0)
@@ -382,7 +415,7 @@ describe("a client that cannot ask", () => {
     Effect.gen(function*() {
       const again = Effect.gen(function*() {
         const fiber = yield* Effect.forkChild(callWith(server, {}))
-        yield* TestClock.adjust("40 seconds")
+        yield* TestClock.adjust("42 seconds")
         return structured(yield* Fiber.join(fiber))
       })
       const { approval_id } = yield* again
