@@ -6,6 +6,7 @@ import type { Access, CommandAccess, CommandLine } from "../../services/capabili
 import { meansOneProgram } from "../../services/capability/command/CommandPattern.ts"
 import { isRememberable } from "../../services/capability/command/exactLine.ts"
 import { isHarmless } from "../../services/capability/command/judgeCommand.ts"
+import { readsArguments } from "../../services/capability/command/openedByArguments.ts"
 import { isHarmlessAssignment } from "../../services/capability/command/programs.ts"
 import { readCommand } from "../../services/capability/command/readCommand.ts"
 import type { SimpleCommand } from "../../services/capability/command/SimpleCommand.ts"
@@ -124,6 +125,8 @@ const accessesOf = Effect.fnUntraced(function*(start: string, command: SimpleCom
   const opens = isPlaced
     ? yield* openedByCommand(command, command.folders.map((folder) => within(start, folder)))
     : undefined
+  // What `test` looks at is decided, and it needs no question besides.
+  const harmless = isPlaced && isHarmless(command) && (opens !== undefined || !readsArguments(command))
   const named = isProgramKnown && opens === undefined
     ? yield* namedByCommand(command, command.folders.map((folder) => within(start, folder)))
     : undefined
@@ -131,8 +134,8 @@ const accessesOf = Effect.fnUntraced(function*(start: string, command: SimpleCom
     program,
     own: named === undefined ? own : { ...own, unread: true as const },
     opens,
-    files: [...named ?? [], ...files.flat()],
-    harmless: isPlaced && isHarmless(command),
+    files: [...(harmless ? opens : named) ?? [], ...files.flat()],
+    harmless,
     isWritten: unclear === undefined || unclear.isWritten === true
   }
 })

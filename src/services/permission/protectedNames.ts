@@ -17,19 +17,22 @@ export interface Protection {
 
 const startUp = "a shell runs it when it starts"
 const editor = "an editor or agent runs what is configured there"
+const committing = "git runs what is there"
+const mise = "mise runs what is configured there"
 
 const names: ReadonlyMap<string, string> = new Map([
   [".mcp.json", "it names programs that agents start"],
-  [".claude", editor],
-  [".claude.json", editor],
-  [".cursor", editor],
-  [".vscode", editor],
-  [".codex", editor],
-  [".gemini", editor],
-  [".qwen", editor],
-  ["opencode.json", editor],
-  [".husky", "git runs what is there"],
+  ...(".aider.conf.yml .amazonq .claude .claude.json .codex .continue .crush.json .cursor .devcontainer .devcontainer.json " +
+    ".dir-locals.el .exrc .gemini .gvimrc .idea .junie .kiro .nvim.lua .nvimrc .opencode .qwen .roo .vimrc .vscode " +
+    ".windsurf .zed crush.json opencode.json opencode.jsonc").split(" ").map((name) => [name, editor] as const),
+  ...[".gitconfig", ".githooks", ".husky", ".overcommit.yml", ".pre-commit-config.yaml"].map((name) =>
+    [name, committing] as const
+  ),
   [".envrc", "direnv runs it"],
+  [".yarnrc.yml", "yarn runs what is named there"],
+  ["mise.toml", mise],
+  [".mise.toml", mise],
+  ["lefthook.yml", committing],
   ...[
     ".bashrc",
     ".bash_profile",
@@ -53,6 +56,12 @@ const names: ReadonlyMap<string, string> = new Map([
   ].map((name) => [name, startUp] as const)
 ])
 
+/** Names of which there are many. */
+const families: ReadonlyArray<readonly [name: RegExp, why: string]> = [
+  [/^\.?mise(?:\.[^/]+)?\.toml$/, mise],
+  [/^\.?lefthook(?:-local)?\.(?:ya?ml|toml|json)$/, committing]
+]
+
 /** Below `.git`: what git itself obeys. */
 const obeyed = new Set(["config", "config.worktree", "hooks", "info", "modules", "worktrees", "commondir", "gitdir"])
 
@@ -61,7 +70,9 @@ const itemFolders = new Set(["directives", "tools", "knowledge"])
 /** The short names that FAT and NTFS give to the protected ones: "GIT~1". */
 const shortNames: ReadonlyMap<string, string> = new Map(
   [".git", ".ai", ...names.keys()].map((name) => {
-    const [base = "", extension = ""] = name.slice(1).split(".")
+    const parts = name.replace(/^\./, "").split(".")
+    const extension = parts.length > 1 ? parts.pop()! : ""
+    const base = parts.join("")
     return [`${base.slice(0, 6)}|${extension.slice(0, 3)}`, name]
   })
 )
@@ -96,7 +107,10 @@ export const protection = (path: string): Protection | undefined => {
     if (folded === "fish" && ((at > 0 && foldName(parts[at - 1]!) === ".config") || below[0] === "conf.d")) {
       return { name, why: startUp, by: "nobody" }
     }
-    const why = names.get(folded)
+    if (/^\.?mise$/.test(folded) && /^(?:config(?:\..+)?\.toml|conf\.d)$/.test(below[0] ?? "")) {
+      return { name, why: mise, by: "nobody" }
+    }
+    const why = names.get(folded) ?? families.find(([pattern]) => pattern.test(folded))?.[1]
     if (why !== undefined) return { name, why, by: "nobody" }
   }
   return undefined

@@ -187,11 +187,32 @@ const readList: ReadArguments = (words) =>
     ["."]
   )(words)
 
+const fileTest = /^-[abcdefghkprsuwxGLNOS]$/
+const comparison = /^-(?:nt|ot|ef)$/
+
+/** A word is a file behind a test of files, and on both sides of a comparison of files, whatever else it may mean. */
+const readTest: ReadArguments = (words) =>
+  asUse(
+    "names",
+    words.filter((word, at) =>
+      word !== "" && (fileTest.test(words[at - 1] ?? "") || comparison.test(words[at - 1] ?? "") ||
+        comparison.test(words[at + 1] ?? ""))
+    )
+  )
+
+/** A name with a slash is a file, and any other is looked for on PATH. */
+const readNames: ReadArguments = (words) => {
+  const operands = parse(words, { flags: /^-[aftpPvV]+$/ })?.operands
+  return operands === undefined ? undefined : asUse("names", operands.filter((one) => one.includes("/")))
+}
+
 const stat: Options = { flags: /^-[Lt]$/, valued: valuedBy({ "-c": /^[^\\]*$/ }) }
 
 const programs: ReadonlyMap<string, ReadArguments> = new Map<string, ReadArguments>([
+  ["[", readTest],
   ["basename", ofNone({ flags: none }, 2)],
   ["cat", ofPaths("content", { flags: /^-[AbeEnstTuv]+$/ })],
+  ["command", readNames],
   ["comm", ofPaths("content", { flags: /^-[123]+$/ })],
   [
     "cut",
@@ -234,8 +255,10 @@ const programs: ReadonlyMap<string, ReadArguments> = new Map<string, ReadArgumen
   ["stat", ofPaths("names", stat)],
   ["tac", ofPaths("content", { flags: none })],
   ["tail", ofPaths("content", lines)],
+  ["test", readTest],
   ["touch", ofPaths("make", { flags: none })],
   ["tr", ofNone({ flags: /^-[cdst]+$/ }, 2)],
+  ["type", readNames],
   ["uname", ofNone({ flags: /^-[asnrvmpio]+$/ }, 0)],
   ["uniq", readUniq],
   ["wc", ofPaths("content", { flags: /^-[lwcmL]+$/ })],
