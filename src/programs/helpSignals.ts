@@ -33,6 +33,12 @@ export type Signalled =
     readonly suggestion: string
   }
   | { readonly status: "answered"; readonly approval_id: string; readonly action: "go_on"; readonly answer: string }
+  | {
+    readonly status: "closed"
+    readonly approval_id: string
+    readonly action: "go_on_without"
+    readonly suggestion: string
+  }
   | { readonly status: "not_escalated"; readonly action: "give_a_reason"; readonly suggestion: string }
 
 /** From how many attempts on a person is told, and from how many it is urgent. */
@@ -45,6 +51,9 @@ const suggestRetry =
 const suggestReason = "No answer waits for you. To ask, give the question as reason, and the choices as options"
 const suggestAnswer = (id: string) =>
   `Tell the person to answer with: kiwi inbox --done ${id} --say TEXT. Then repeat the same call: it returns the answer`
+const suggestOther =
+  "A person has read the question and gave no answer in words. Do not ask the same again: go on without it, or end your " +
+  "turn and say what you need"
 const suggestWait =
   "A person has been told, and sees what you wrote. Go on with something else, or end your turn and say what you need"
 
@@ -73,6 +82,14 @@ export const signalHelp = Effect.fn("signalHelp")((signal: HelpSignal, caller: C
         }
         if (action === "escalate") {
           const answered = yield* interventions.takeAnswer(caller, request.reason)
+          if (answered?.answer === "") {
+            return {
+              status: "closed",
+              approval_id: answered.id,
+              action: "go_on_without",
+              suggestion: suggestOther
+            } satisfies Signalled
+          }
           if (answered?.answer !== undefined) {
             return {
               status: "answered",

@@ -196,7 +196,9 @@ export const settleHelp = Effect.fnUntraced(function*(id: string, caller: Caller
     digest: sha256(JSON.stringify(["settle", found, answer])),
     command: `kiwi inbox --done ${shellWord(id)}${answer === undefined ? "" : ` --say ${shellWord(answer)}`}`
   }
-  yield* asHuman(request, caller, () => interventions.settle(id, answer))
+  // Who asked is told once, also that there is no answer in words.
+  const told = answer ?? (found.kind === "escalation" ? "" : undefined)
+  yield* asHuman(request, caller, () => interventions.settle(id, told))
   return answer
 })
 

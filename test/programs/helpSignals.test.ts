@@ -1,11 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
+import type { Schema } from "effect"
 import { signalHelp } from "../../src/programs/helpSignals.ts"
 import { settleHelp } from "../../src/programs/inbox.ts"
+import { handlers } from "../../src/programs/mcp/toolHandlers.ts"
 import { Interventions } from "../../src/services/limit/Interventions.ts"
 import { HumanGate } from "../../src/services/trust/HumanAct.ts"
 import { caller, entries, kernel } from "../layers/proxy/calls.ts"
 
+const noHuman = HumanGate.of({ ask: () => Effect.die("nobody is asked") })
 const waiting = Effect.flatMap(Interventions, (one) => one.waiting)
 const stuck = (more: object = {}) => signalHelp({ action: "stuck", reason: "it fails", ...more }, caller)
 
@@ -70,9 +73,56 @@ describe("help's signals", () => {
       assert.deepInclude(yield* ask(""), { status: "not_escalated" })
       assert.deepInclude(yield* ask("  "), { status: "not_escalated" })
       assert.lengthOf(yield* waiting, 1)
-      yield* sayIt()
-      assert.deepInclude(yield* ask("Which?"), { status: "escalated" })
     }).pipe(Effect.provide(kernel())))
+
+  for (const [reason, by] of [["Which?", caller], ["", caller], ["Which?", other]] as const) {
+    it.effect(`escalate: taken off the list without words is told once, to "${reason}" in session ${by.session}`, () =>
+      Effect.gen(function*() {
+        yield* ask("Which?")
+        yield* sayIt()
+        assert.deepStrictEqual(yield* waiting, [])
+        assert.deepInclude(yield* ask("Another?"), { status: "escalated" })
+        assert.deepInclude(yield* ask(reason, by), { status: "closed", action: "go_on_without" })
+        assert.lengthOf(yield* waiting, 1)
+        assert.notInclude(JSON.stringify(yield* ask(reason, by)), "closed")
+      }).pipe(Effect.provide(kernel())))
+  }
+
+  it.effect("stuck: taken off the list without words leaves nothing to take", () =>
+    Effect.gen(function*() {
+      yield* stuck({ attempts: 6 })
+      yield* sayIt()
+      assert.deepStrictEqual(yield* waiting, [])
+      assert.deepInclude(yield* ask(""), { status: "not_escalated" })
+    }).pipe(Effect.provide(kernel())))
+
+  const counts: ReadonlyArray<readonly [attempts: Schema.Json, told: number | "wrong" | "no"]> = [
+    [4, 4],
+    ["4", 4],
+    ["4 times", 4],
+    ["I tried 5 times", 5],
+    ["999999999999", 1_000_000],
+    ["twice", "no"],
+    ["", "no"],
+    [["npm test", "npm ci", "npm i", "node --test"], 4],
+    [[{ what: "a" }, { what: "b" }, 3, null, []], 5],
+    [[], "no"],
+    [-1, "wrong"],
+    [1.5, "wrong"],
+    [{ count: 4 }, "wrong"],
+    [null, "wrong"],
+    [true, "wrong"]
+  ]
+  for (const [attempts, told] of counts) {
+    it.effect(`stuck: attempts as ${JSON.stringify(attempts)}`, () =>
+      Effect.gen(function*() {
+        const decoded = handlers.help({ action: "stuck", reason: "it fails", attempts }, { caller, callId: "c1" })
+        assert.strictEqual(Result.isFailure(decoded), told === "wrong")
+        if (Result.isFailure(decoded)) return
+        yield* decoded.success.run
+        assert.deepStrictEqual((yield* waiting).map((one) => one.attempts), told === "no" ? [] : [told as number])
+      }).pipe(Effect.provideService(HumanGate, noHuman), Effect.provide(kernel())))
+  }
 
   it.effect("escalate: a person is told at once, and the audit has who said what", () =>
     Effect.gen(function*() {

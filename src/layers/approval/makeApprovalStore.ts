@@ -31,8 +31,8 @@ import { redactUrls } from "../../services/audit/urlSecrets.ts"
 import { showAccess } from "../../services/capability/Access.ts"
 import type { Access } from "../../services/capability/Access.ts"
 import { answeredRuleIssue } from "../../services/permission/answeredRule.ts"
-import { ruleFor } from "../../services/permission/offeredRule.ts"
-import { askersOf } from "../../services/permission/PermissionGate.ts"
+import { lineRule, ruleFor } from "../../services/permission/offeredRule.ts"
+import { type Ask, askersOf } from "../../services/permission/PermissionGate.ts"
 import { RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
@@ -73,10 +73,21 @@ const keepableOf = (access: Access) => {
   return { access: shown, ...(touches === undefined ? {} : { touches }) }
 }
 
-/** What `never` denies: exactly what was asked. */
-const denialOf = (access: Access) => {
-  const rule = access._tag === "Plain" ? undefined : ruleFor(access)
-  return isKeepable(rule) ? { denial: `deny: ${rule}` } : {}
+/** The rules for each of what is asked; none if they would not be about the whole call. */
+const rulesFor = (asks: ReadonlyArray<Ask>) => {
+  // A person who has agreed that a tool runs is not asked that again, whatever the rules.
+  const canCover = asks.every(({ offer, ran }) => isKeepable(offer) || ran !== undefined)
+  const named = asks.map(({ access }) => {
+    const rule = access._tag === "Plain" ? undefined : lineRule(access) ?? ruleFor(access)
+    return isKeepable(rule) ? { denial: `deny: ${rule}` } : undefined
+  })
+  const inLine = asks.map(({ access }) => lineRule(access) !== undefined)
+  const canName = named.every((one) => one !== undefined)
+  return asks.map(({ offer }, at) => ({
+    ...(canCover && isKeepable(offer) ? { offer } : {}),
+    // A rule that denies a whole line says all of it: its parts may run in others.
+    ...(inLine.includes(true) ? inLine[at] === true ? named[at] : {} : canName ? named[at] : {})
+  }))
 }
 
 export const make = Effect.fnUntraced(function*({ change, processes, read }: ApprovalBackend) {
@@ -177,6 +188,7 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
   return ApprovalStore.of({
     require: Effect.fnUntraced(function*(asking) {
       const { asks, brief, callId, caller, details, digest, tool, unreadable = [], what } = asking
+      const rules = rulesFor(asks)
       const request = {
         id: yield* newId,
         call: callId,
@@ -184,13 +196,12 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         ...(processes === undefined ? {} : { pid: processes.own }),
         what,
         ...(tool === undefined ? {} : { tool }),
-        asks: asks.map(({ access, askedBy, offer, reason, rule }) => ({
-          ...keepableOf(access),
-          rule,
-          ...(askedBy === undefined ? {} : { askedBy }),
-          reason,
-          ...(isKeepable(offer) ? { offer } : {}),
-          ...denialOf(access)
+        asks: asks.map((one, at) => ({
+          ...keepableOf(one.access),
+          rule: one.rule,
+          ...(one.askedBy === undefined ? {} : { askedBy: one.askedBy }),
+          reason: one.reason,
+          ...rules[at]
         })),
         details,
         ...(brief === undefined ? {} : { brief }),

@@ -81,7 +81,11 @@ export const HelpArguments = Schema.Struct({
   action: Schema.optionalKey(Schema.Literals(["guidance", "stuck", "escalate"])),
   session_id: Schema.optionalKey(Schema.String.pipe(Schema.check(Schema.isMaxLength(128)))),
   reason: Schema.optionalKey(Text),
-  attempts: Schema.optionalKey(Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 })))),
+  attempts: Schema.optionalKey(Schema.Union([
+    Schema.Int.pipe(Schema.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))),
+    Text,
+    Schema.Array(Schema.Json)
+  ])),
   options: Schema.optionalKey(Schema.Array(Text).pipe(Schema.check(Schema.isMaxLength(10)))),
   context: Schema.optionalKey(Schema.Union([Text, Schema.Record(Schema.String, Schema.Json)])),
   project_path: ProjectPath

@@ -49,6 +49,16 @@ const loaded = (item: Loaded): Answer => ({ ...done(leanItem(item)), meta: metaO
 const asObject = (context: typeof HelpArguments.Type["context"]): Schema.JsonObject | undefined =>
   typeof context === "string" ? { text: context } : context
 
+const mostAttempts = 1_000_000
+
+/** Agents list what they tried, or write the number in words of their own. */
+const asCount = (attempts: typeof HelpArguments.Type["attempts"]): number | undefined => {
+  if (typeof attempts === "number" || attempts === undefined) return attempts
+  if (typeof attempts !== "string") return attempts.length
+  const [digits] = /\d+/.exec(attempts) ?? []
+  return digits === undefined ? undefined : Math.min(Number(digits), mostAttempts)
+}
+
 const executed = (answer: Effect.Success<ReturnType<typeof execute>>): Answer => ({
   ...answer,
   metadata: leanMetadata(answer.metadata),
@@ -141,7 +151,14 @@ export const handlers: Readonly<Record<ToolName, Handler>> = {
       run: a.action === undefined || a.action === "guidance"
         ? Effect.map(help(a.topic ?? "overview", caller), done)
         : Effect.map(
-          signalHelp({ ...a, context: asObject(a.context), action: a.action, sessionId: a.session_id, callId }, caller),
+          signalHelp({
+            ...a,
+            attempts: asCount(a.attempts),
+            context: asObject(a.context),
+            action: a.action,
+            sessionId: a.session_id,
+            callId
+          }, caller),
           (signalled) => ({ status: signalled.status, data: signalled })
         )
     }))

@@ -26,9 +26,9 @@ export const AskedAccess = Schema.Struct({
   /** See `Ask`. */
   askedBy: Schema.optionalKey(Schema.Array(Schema.String)),
   reason: Schema.String,
-  /** "allow: fs.write(src/**)" */
+  /** "allow: fs.write(src/**)". Absent of each ask if the offers of all would not cover the whole call. */
   offer: Schema.optionalKey(Schema.String),
-  /** "deny: fs.write(src/a.ts)": what `never` makes. Absent if no rule can name exactly this. */
+  /** "deny: fs.write(src/a.ts)": what `never` makes. Absent if no rule can name exactly this, or the call's line is named. */
   denial: Schema.optionalKey(Schema.String)
 })
 export type AskedAccess = typeof AskedAccess.Type
@@ -242,7 +242,6 @@ export const answersOf = ({ asks, caller }: Approval, hasEnded: boolean): Readon
     ? ["always" as const]
     : ["session", "always"] as const),
   "no",
-  // One denial is enough to refuse the whole call from now on.
   ...(denialsOf(asks).length === 0 ? [] : ["never" as const])
 ]
 

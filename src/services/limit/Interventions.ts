@@ -35,7 +35,7 @@ export const Intervention = Schema.Struct({
   priority: Schema.Literals(["normal", "high"]),
   /** Milliseconds. */
   at: Schema.Finite,
-  /** What a person answered. It waits for the caller, and no longer for a person. */
+  /** What a person answered, empty without words. It waits for the caller, and no longer for a person. */
   answer: Schema.optionalKey(Schema.String)
 })
 export type Intervention = typeof Intervention.Type

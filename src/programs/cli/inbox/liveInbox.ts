@@ -34,13 +34,15 @@ const sizeOf = ({ size }: OpenTerminal): Size => {
 const drawn = (rows: ReadonlyArray<string>): string =>
   `\u001b[H${rows.map((row) => `${row}\u001b[K`).join("\r\n")}\u001b[J`
 
-const showHelp = ({ at, caller, context, options, reason }: AskedHelp): Shown =>
+const showHelp = ({ at, caller, context, id, options, reason }: AskedHelp): Shown =>
   showText([
     `${caller} asks for your help (${at}):`,
     "",
     reason,
     ...options.map((option, index) => `${index + 1} ${option}`),
-    ...(context === undefined ? [] : ["", context])
+    ...(context === undefined ? [] : ["", context]),
+    "",
+    `In your own words: kiwi inbox --done ${id} --say TEXT`
   ], [...options.slice(0, 9).map((_, index) => [String(index + 1), "answer"] as const), ["d", "dealt with"]])
 
 const showRefused = ({ allow, at, code, denied_by, message, rule }: Refused): Shown =>
