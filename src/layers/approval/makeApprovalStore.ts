@@ -1,7 +1,7 @@
 // What every ApprovalStore shares, above a backend that changes the list of requests atomically.
 import { Clock, Duration, Effect } from "effect"
 import { randomInt } from "node:crypto"
-import type { Approval, ApprovalAnswer, Approvals } from "../../services/approval/Approval.ts"
+import type { AnsweredApproval, Approval, ApprovalAnswer, Approvals } from "../../services/approval/Approval.ts"
 import {
   answersOf,
   claim,
@@ -33,11 +33,12 @@ import type { Access } from "../../services/capability/Access.ts"
 import { answeredRuleIssue } from "../../services/permission/answeredRule.ts"
 import { lineRule, ruleFor } from "../../services/permission/offeredRule.ts"
 import { type Ask, askersOf } from "../../services/permission/PermissionGate.ts"
-import { RememberedRules } from "../../services/permission/RememberedRules.ts"
+import { type RememberedRule, RememberedRules } from "../../services/permission/RememberedRules.ts"
 import { Settings } from "../../services/settings/Settings.ts"
 import type { HumanAct } from "../../services/trust/HumanAct.ts"
 import { requireAct, sawUnreadable } from "../../services/trust/HumanAct.ts"
 import { KiwiHome } from "../../services/workspace/KiwiHome.ts"
+import { appliesTo } from "../permission/settleAsks.ts"
 import { questionOf, refusalOf, rulesOf } from "./approvalQuestion.ts"
 import { touchedOf } from "./auditAsked.ts"
 
@@ -88,6 +89,14 @@ const rulesFor = (asks: ReadonlyArray<Ask>) => {
     // A rule that denies a whole line says all of it: its parts may run in others.
     ...(inLine.includes(true) ? inLine[at] === true ? named[at] : {} : canName ? named[at] : {})
   }))
+}
+
+/** Whether all rules that an answer made are in `known`. Another answer may have made the same rule for other questions. */
+const madeIn = (known: ReadonlyArray<RememberedRule>) => ({ answered, asks }: AnsweredApproval): boolean => {
+  const asking = asks.flatMap(askersOf)
+  return answered.rules.every((line) =>
+    known.some(({ answers, rule }) => rule === line && asking.every((one) => answers?.includes(one) ?? true))
+  )
 }
 
 export const make = Effect.fnUntraced(function*({ change, processes, read }: ApprovalBackend) {
@@ -209,9 +218,11 @@ export const make = Effect.fnUntraced(function*({ change, processes, read }: App
         digest
       }
       const lasts = yield* life
-      const claimed = yield* change((approvals) =>
-        Effect.map(Clock.currentTimeMillis, (now) => claim(settle(approvals, now), request, now, lasts, hasEnded))
-      )
+      const claimed = yield* change(Effect.fnUntraced(function*(approvals) {
+        const now = yield* Clock.currentTimeMillis
+        const known = (yield* remembered.current).filter((one) => appliesTo(one, caller))
+        return claim(settle(approvals, now), request, now, lasts, hasEnded, madeIn(known))
+      }))
       const rule = asks[0]?.rule ?? ""
       if (claimed._tag === "Full") return yield* new ApprovalsFull({ what, rule })
       const { id, until } = claimed.approval

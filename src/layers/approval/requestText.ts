@@ -3,8 +3,7 @@
 import type { Schema } from "effect"
 import { Redacted } from "effect"
 import { guardedIn, unusualIn } from "../../services/approval/unusual.ts"
-import { mark, redactParameters, redactText } from "../../services/audit/redaction.ts"
-import { redactUrls } from "../../services/audit/urlSecrets.ts"
+import { mark, redactShown, redactText } from "../../services/audit/redaction.ts"
 import type { Caller } from "../../services/call/Caller.ts"
 import { showAccess } from "../../services/capability/Access.ts"
 import { exactText } from "../../services/error/exactText.ts"
@@ -26,16 +25,34 @@ export interface RequestText {
 const readable = 64 * 1_024
 const endsShown = 1_000
 
-/** The texts that were redacted by the name of their parameter: a plan has them without the name. */
-const hiddenIn = (value: Schema.Json, shown: Schema.Json): Secrets => {
-  if (typeof value === "string") return shown === mark ? [Redacted.make(value)] : []
+interface Hidden {
+  /** "body/token" */
+  readonly path: string
+  readonly value: Schema.Json
+}
+
+/** What was redacted by the name of its parameter. */
+const hiddenIn = (value: Schema.Json, shown: Schema.Json, path = ""): ReadonlyArray<Hidden> => {
+  if (shown === mark) return value === mark ? [] : [{ path, value }]
+  const below = (name: string | number) => path === "" ? String(name) : `${path}/${name}`
   if (isJsonArray(value)) {
-    return value.flatMap((one, at) => hiddenIn(one, isJsonArray(shown) ? shown[at] ?? null : null))
+    return value.flatMap((one, at) => hiddenIn(one, isJsonArray(shown) ? shown[at] ?? null : null, below(at)))
   }
   if (!isJsonObject(value)) return []
   // The names may be redacted too, but not their order.
-  const others = isJsonObject(shown) ? Object.values(shown) : []
-  return Object.values(value).flatMap((one, at) => hiddenIn(one, others[at] ?? null))
+  const others = isJsonObject(shown) ? Object.entries(shown) : []
+  return Object.values(value).flatMap((one, at) => hiddenIn(one, others[at]?.[1] ?? null, below(others[at]?.[0] ?? at)))
+}
+
+const mostHidden = 20
+
+/** A shorter secret could be guessed from its digest. In characters. */
+const guessable = 64
+
+const hiddenNote = ({ path, value }: Hidden): string => {
+  const text = typeof value === "string" ? value : JSON.stringify(value)
+  const digest = text.length < guessable ? "" : ` with the SHA-256 ${sha256(text)}`
+  return `${exactText(path === "" ? "the whole" : path)}: a secret, ${text.length} characters${digest}`
 }
 
 const line = (text: string): string => safeLine(text, 8_192)
@@ -115,27 +132,33 @@ export const requestText = (request: {
   readonly preview?: Preview | undefined
   readonly secrets: Secrets
 }): RequestText => {
-  const given = redactParameters(request.parameters, request.secrets)
+  const given = redactShown(request.parameters, request.secrets)
   const parameters = show(given)
-  const secrets = [...request.secrets, ...hiddenIn(request.parameters, given)]
-  const preview = request.preview === undefined
-    ? undefined
-    : showText(redactUrls(redactText(request.preview.text, secrets)))
+  const hidden = hiddenIn(request.parameters, given)
+  // A plan has them without the name.
+  const named = hidden.flatMap(({ value }) => typeof value === "string" ? [Redacted.make(value)] : [])
+  const secrets = [...request.secrets, ...named]
+  const preview = request.preview === undefined ? undefined : showText(redactText(request.preview.text, secrets))
   const plan = request.plan === undefined || preview !== undefined
     ? undefined
-    : show(redactParameters(request.plan, secrets))
+    : show(redactShown(request.plan, secrets))
   const head = [
     ...request.about.map(([name, text]) => `${name}: ${line(text)}`),
     `Caller: ${showCaller(request.caller)}`,
     ...section(
       "What it would touch",
       request.asks.map(({ access, reason, rule }) =>
-        `- ${line(redactUrls(showAccess(access)))}: ${line(reason)} (rule: ${line(rule)})`
+        `- ${line(redactText(showAccess(access), request.secrets))}: ${line(reason)} (rule: ${line(rule)})`
       )
     ),
     ...section(
       "Look twice",
-      [...guardedIn(request.asks.map(({ access }) => access)), ...unusualIn(given)].map((note) => `! ${line(note)}`)
+      [
+        ...guardedIn(request.asks.map(({ access }) => access)),
+        ...hidden.slice(0, mostHidden).map(hiddenNote),
+        ...(hidden.length > mostHidden ? [`and ${hidden.length - mostHidden} more secrets`] : []),
+        ...unusualIn(given)
+      ].map((note) => `! ${line(note)}`)
     )
   ]
   const details = [

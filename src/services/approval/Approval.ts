@@ -137,7 +137,7 @@ export const settle = (approvals: Approvals, now: number): Approvals => {
   return isSame ? approvals : marked.filter((one) => !old.has(one))
 }
 
-type AnsweredApproval = Approval & { readonly answered: Answered }
+export type AnsweredApproval = Approval & { readonly answered: Answered }
 
 const isAnswered = (approval: Approval): approval is AnsweredApproval => approval.answered !== undefined
 
@@ -148,23 +148,23 @@ export type Claim =
 
 /**
  * Uses up an answer for exactly this request, or files it. The same request of one session is one while it waits. A
- * request whose session has ended is the repeating session's from then on. Each session that still runs has its own, so
- * that an answer `session` is for the session that the person was asked about. `approvals` are settled, `life` is in
- * milliseconds.
+ * request whose session has ended is the repeating session's from then on, and so is its answer. Each session that still
+ * runs has its own. An answer that made rules ends with the first of them: with their session, or when it is removed. `approvals` are settled, `life` is in
+ * milliseconds. `hasRules`: whether every rule that an answer made is still remembered for this caller.
  */
 export const claim = (
   approvals: Approvals,
   request: NewApproval,
   now: number,
   life: number,
-  hasEnded: (approval: Approval) => boolean
+  hasEnded: (approval: Approval) => boolean,
+  hasRules: (approval: AnsweredApproval) => boolean
 ): readonly [Claim, Approvals] => {
   const replace = (from: Approval, to: Approval) => approvals.map((one) => one === from ? to : one)
   const mine = approvals.filter((one) => one.digest === request.digest && isSameCaller(one.caller, request.caller))
   const isOwn = ({ caller }: Approval): boolean => caller.session === request.caller.session
   const usable = mine.filter(isAnswered).filter((one) =>
-    one.state === "approved" && covers(one, request.asks) &&
-    (one.answered.answer !== "session" || isOwn(one) || hasEnded(one))
+    one.state === "approved" && covers(one, request.asks) && (isOwn(one) || hasEnded(one)) && hasRules(one)
   )
   const approved = usable.find(isOwn) ?? usable[0]
   if (approved !== undefined) {

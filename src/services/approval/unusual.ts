@@ -38,12 +38,12 @@ const notesOf = (text: string): ReadonlyArray<string> => {
     ...(foldsToAscii(text) ? ["characters that some programs read as ASCII letters"] : []),
     ...(safeText(text) === text.replaceAll("\r\n", "\n") ? [] : ["characters that are not shown, written as \\u{…}"]),
     ...(/[^\S\n]{80}|\n{20}/.test(text) ? ["a wide blank, after which it goes on"] : []),
-    ...(text.includes(mark) ? ["a secret"] : []),
+    ...(text.includes(mark) && text !== mark ? ["a secret"] : []),
     ...(text.length > long ? [`${text.length} characters`] : [])
   ]
 }
 
-/** One line for each text with something unusual: "to: Latin and Cyrillic letters in one word". */
+/** One line for each text with something unusual, except those that are hidden whole: "to: Latin and Cyrillic letters in one word". */
 export const unusualIn = (value: Schema.Json): ReadonlyArray<string> => {
   const found: Array<string> = []
   const note = (path: string, text: string) => {

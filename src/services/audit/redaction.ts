@@ -6,7 +6,7 @@ import type { Schema } from "effect"
 import * as Base64 from "effect/encoding/Base64"
 import { isJsonArray } from "../schema/json.ts"
 import { isSecretKey } from "./secretNames.ts"
-import { mark, redactUrls } from "./urlSecrets.ts"
+import { mark, redactUrls, redactWholeUrl } from "./urlSecrets.ts"
 
 export { mark } from "./urlSecrets.ts"
 
@@ -199,18 +199,27 @@ export const makeRedactor = (patterns: ReadonlyArray<string>, instead: string = 
 const namesSecret = (value: Schema.JsonObject): boolean =>
   [value["name"], value["key"]].some((name) => typeof name === "string" && isSecretKey(name))
 
-const walk = (value: Schema.Json, patterns: ReadonlyArray<string>, byKey: boolean, depth: number): Schema.Json => {
-  const redact = (text: string) => byKey ? redactUrls(replaceAll(text, patterns)) : replaceAll(text, patterns)
+/** `byKey`: redact by key too, and by this in every text. */
+const walk = (
+  value: Schema.Json,
+  patterns: ReadonlyArray<string>,
+  byKey: ((text: string) => string) | undefined,
+  depth: number
+): Schema.Json => {
+  const redact = (text: string) => {
+    const known = replaceAll(text, patterns)
+    return byKey === undefined ? known : byKey(known)
+  }
   if (typeof value === "string") return redact(value)
   if (typeof value !== "object" || value === null) return value
   if (depth >= maxDepth) return tooDeep
   if (isJsonArray(value)) return value.map((item) => walk(item, patterns, byKey, depth + 1))
-  const pair = byKey && namesSecret(value)
+  const pair = byKey !== undefined && namesSecret(value)
   // fromEntries defines each key, `__proto__` included, and never assigns.
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       redact(key),
-      byKey && holdsSecret(inner) && (isSecretKey(key) || (pair && key === "value"))
+      byKey !== undefined && holdsSecret(inner) && (isSecretKey(key) || (pair && key === "value"))
         ? mark
         : walk(inner, patterns, byKey, depth + 1)
     ])
@@ -225,11 +234,18 @@ export const redactText = (text: string, secrets: Secrets): string =>
 
 /** Redacts by value every string in a JSON value, keys included. */
 export const redactValue = (value: Schema.Json, secrets: Secrets): Schema.Json =>
-  secrets.length === 0 ? value : walk(value, patternsOf(secrets), false, 0)
+  secrets.length === 0 ? value : walk(value, patternsOf(secrets), undefined, 0)
 
 /** Redacts by value, the whole value under a key that names a secret, and what URLs carry. */
 export const redactParameters = (value: Schema.Json, secrets: Secrets): Schema.Json =>
-  walk(value, patternsOf(secrets), true, 0)
+  walk(value, patternsOf(secrets), redactUrls, 0)
+
+/**
+ * For a person who has to agree to what is run or written: redacts by value, the whole value under a key that names a
+ * secret, and what a text carries that is one URL. Nothing is hidden because it only looks like a secret.
+ */
+export const redactShown = (value: Schema.Json, secrets: Secrets): Schema.Json =>
+  walk(value, patternsOf(secrets), redactWholeUrl, 0)
 
 /** `password=…`, `Authorization: Bearer …`, `--token …`: a name at the start of a word, and the value after it. */
 const namedValue =

@@ -81,3 +81,8 @@ const redactIn = (text: string, depth: number): string => {
 
 /** Free for a text without any URL, field or Base64. */
 export const redactUrls = (text: string): string => redactIn(text, 0)
+
+const wholeUrl = /^(?:https?|wss?|ftp):\/\/[^\s"'<>\\`$(){}|;]*$/i
+
+/** For a text that a person has to see before it is run or written: only where all of it is one URL. */
+export const redactWholeUrl = (text: string): string => wholeUrl.test(text) ? redactUrls(text) : text

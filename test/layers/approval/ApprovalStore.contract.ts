@@ -97,14 +97,70 @@ export const contract = (
         assert.strictEqual(yield* tagOf(store.require(of("s3"))), "Approved")
       }))
 
-    test("an answer for a session that has ended since lets the call run once in another", (store) =>
+    type Ends = (store: Store, id: string) => Effect.Effect<unknown, unknown, RememberedRules>
+    const sessionEnds: Ends = (store) => store.endSession("s1")
+    const removes = (suffix = ""): Ends => (_, id) =>
+      Effect.flatMap(RememberedRules, (rules) => rules.remove([`${id}${suffix}`]))
+    const both = [writes("src/a.ts"), writes("lib/b.ts", "allow: fs.write(lib/**)")]
+    const narrow = ["allow: fs.write(src/b.ts)"]
+
+    /** What is asked, and how it is answered; what happens then; who repeats the call, and what they get. */
+    const endings: ReadonlyArray<
+      readonly [
+        string,
+        ApprovalAnswer,
+        Partial<ApprovalRequest>,
+        (ReadonlyArray<string> | undefined)?,
+        (Ends | undefined)?,
+        string?,
+        string?
+      ]
+    > = [
+      ["the session that asked", "once", {}, undefined, undefined, "s1", "Approved"],
+      ["another session that runs beside it", "once", {}],
+      ["another session, once the first has ended", "once", {}, undefined, sessionEnds, "s2", "Approved"],
+      ["another session that runs beside it", "session", {}],
+      ["another session, once the first has ended", "session", {}, undefined, sessionEnds],
+      [
+        "the same session, once it has ended and is taken up again",
+        "session",
+        {},
+        undefined,
+        sessionEnds,
+        "s1",
+        "Approved"
+      ],
+      ["the same session, after the rule was removed", "session", {}, undefined, removes(), "s1"],
+      ["another session, after the end and the removal", "session", {}, undefined, removes()],
+      ["the same session", "always", {}, undefined, undefined, "s1", "Approved"],
+      ["the same session, after the rule was removed", "always", {}, undefined, removes(), "s1"],
+      ["another session, after the rule was removed", "always", {}, undefined, removes()],
+      ["the same session, after one rule of two was removed", "always", { asks: both }, undefined, removes("-2"), "s1"],
+      ["the same session, after another rule was removed", "always", {}, undefined, removes("-2"), "s1", "Approved"],
+      ["the same session, by a rule about something else", "session", {}, narrow, undefined, "s1", "Approved"],
+      ["another session, by a rule about something else", "session", {}, narrow, sessionEnds],
+      ["another session that runs beside it, by a rule about something else", "always", {}, narrow],
+      ["the same session, after a rule about something else was removed", "always", {}, narrow, removes(), "s1"]
+    ]
+    for (const [whose, answer, asked, rules, end, session = "s2", outcome = "ApprovalPending"] of endings) {
+      test(`${answer}, not used yet, and the call of ${whose}: ${outcome}`, (store) =>
+        Effect.gen(function*() {
+          const id = yield* file(store, request(asked))
+          yield* answerIt(store, id, answer, rules === undefined ? undefined : { answers: [answer], rules })
+          if (end !== undefined) yield* end(store, id)
+          const repeated = request({ ...asked, callId: "c2", caller: { ...agent, session } })
+          assert.strictEqual(yield* tagOf(store.require(repeated)), outcome)
+        }))
+    }
+
+    test("a rule that another answer made is not the rule of this one", (store) =>
       Effect.gen(function*() {
-        const of = (session: string) => request({ caller: { ...agent, session } })
-        yield* answerIt(store, yield* file(store, of("s1")), "session")
-        assert.strictEqual(yield* tagOf(store.require(of("s2"))), "ApprovalPending")
-        yield* store.endSession("s1")
-        assert.strictEqual(yield* tagOf(store.require(of("s3"))), "Approved")
-        assert.strictEqual(yield* tagOf(store.require(of("s3"))), "ApprovalPending")
+        const elsewhere = { ...writes("src/b.ts"), askedBy: ["user 1"] }
+        yield* answerIt(store, yield* file(store, request({ digest: "e".repeat(64), asks: [elsewhere] })), "always")
+        const id = yield* file(store)
+        yield* answerIt(store, id, "always")
+        yield* Effect.flatMap(RememberedRules, (remembered) => remembered.remove([id]))
+        assert.strictEqual(yield* tagOf(store.require(request())), "ApprovalPending")
       }))
 
     test("one act refuses all that waits, or all of a session, and nothing that came after it was shown", (store) =>
@@ -170,16 +226,6 @@ export const contract = (
             )
           }))
       }
-    }
-
-    for (
-      const [answer, outcome] of [["once", "Approved"], ["always", "Approved"], ["session", "ApprovalPending"]] as const
-    ) {
-      test(`after ${answer} in one session, the same call in another is: ${outcome}`, (store) =>
-        Effect.gen(function*() {
-          yield* answerIt(store, yield* file(store), answer)
-          assert.strictEqual(yield* tagOf(store.require(request({ caller: { ...agent, session: "s2" } }))), outcome)
-        }))
     }
 
     const others: ReadonlyArray<readonly [string, Partial<ApprovalRequest>]> = [

@@ -196,7 +196,7 @@ describe("what is unusual in parameters", () => {
     ["a wide blank", `ls${" ".repeat(200)}; rm -rf /`, /a wide blank/],
     ["many empty lines", `ls${"\n".repeat(40)}rm -rf /`, /a wide blank/],
     ["a long text", "x".repeat(2_001), /2001 characters/],
-    ["a secret", { token: "‹redacted›" }, /^token: a secret$/],
+    ["a secret", { url: "a ‹redacted›" }, /^url: a secret$/],
     ["depth", JSON.parse("[".repeat(80) + "]".repeat(80)), /nested more than 64 deep/]
   ]
   for (const [what, value, note] of cases) {
