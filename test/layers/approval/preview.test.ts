@@ -5,6 +5,7 @@ import type { Schema } from "effect"
 import { McpSchema } from "effect/ai"
 import * as fs from "node:fs"
 import { join } from "node:path"
+import { requestText } from "../../../src/layers/approval/requestText.ts"
 import * as HumanGateElicit from "../../../src/programs/mcp/HumanGateElicit.ts"
 import { ApprovalStore } from "../../../src/services/approval/ApprovalStore.ts"
 import type { Access } from "../../../src/services/capability/Access.ts"
@@ -118,6 +119,35 @@ describe("the question about a built-in tool shows", () => {
           clientCapabilities: new McpSchema.ClientCapabilities({ elicitation: { form: {} } }),
           clientInfo: { name: "codex-mcp-client", version: "0.169.0" }
         }))))
+  }
+
+  for (
+    const [content, lines] of [
+      ["a line\n".repeat(60), "60 lines"],
+      [`${"line\n".repeat(60)}end`, "61 lines"],
+      ["x".repeat(400), "1 line"],
+      [`${"x".repeat(400)}\n`, "1 line"],
+      ["\n".repeat(400), "400 lines"]
+    ] as const
+  ) {
+    const title = `how many lines a long content has: ${lines}, ${content.length} characters`
+    it.effect(title, () =>
+      Effect.sync(() => {
+        const { brief } = requestText({
+          caller: { surface: "mcp", client: "ada", session: "s1" },
+          about: [],
+          asks: [{
+            access: { _tag: "Path", capability: "fs.write", path: "a" },
+            rule: "r",
+            reason: "x",
+            offer: "allow: fs.write(a)"
+          }],
+          parameters: { content },
+          preview: { text: "creates a", contents: ["content"] },
+          secrets: []
+        })
+        assert.include(brief, ` characters in ${lines}, SHA-256`)
+      }))
   }
 
   it.effect("that a command names a file with secrets", () =>
