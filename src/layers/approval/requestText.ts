@@ -102,8 +102,13 @@ const longContents = (given: Schema.Json, names: ReadonlyArray<string>): Readonl
 const omit = (given: Schema.Json, names: ReadonlySet<string>): Schema.Json =>
   isJsonObject(given) ? Object.fromEntries(Object.entries(given).filter(([name]) => !names.has(name))) : given
 
+const countLines = (text: string): string => {
+  const count = text.split("\n").length - (text.endsWith("\n") ? 1 : 0)
+  return count === 1 ? "1 line" : `${count} lines`
+}
+
 const contentEnds = (name: string, text: string): ReadonlyArray<string> => [
-  `${name}: ${text.length} characters in ${text.split("\n").length} lines, SHA-256 ${sha256(text)}`,
+  `${name}: ${text.length} characters in ${countLines(text)}, SHA-256 ${sha256(text)}`,
   `  begins: ${JSON.stringify(text.slice(0, 50).toWellFormed())}`,
   `  ends: ${JSON.stringify(text.slice(-30).toWellFormed())}`
 ]

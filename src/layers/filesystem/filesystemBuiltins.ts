@@ -19,9 +19,10 @@ import {
   joined,
   locate,
   mayRead,
+  notAFile,
   placeOf
 } from "./places.ts"
-import { previewEdit, previewWrite } from "./previews.ts"
+import { alreadyThere, previewEdit, previewWrite } from "./previews.ts"
 import { longestPage, readBytes, readPage, readWhole } from "./readText.ts"
 import { globFilter, passedOver, searchFiles } from "./searchFiles.ts"
 
@@ -55,9 +56,6 @@ const builtin = <A>(
 
 const reading = ({ path = "." }: { readonly path?: string }) =>
   Effect.map(locate(path, "fs.read"), ({ access }) => [access])
-
-const notAFile = (path: string) =>
-  new PathUnusable({ path, issue: "it is a folder", hint: "See what it has with filesystem.list" })
 
 const mostLines = 10_000
 
@@ -134,7 +132,7 @@ const write = builtin(
       ...(before !== undefined && before.names > 1 ? { note: otherNames(before.names) } : {})
     }
   }),
-  previewWrite,
+  (given, input) => Effect.andThen(contentOf(given.path, given.content, given.encoding), previewWrite(given, input)),
   ["content"]
 )
 
@@ -344,9 +342,14 @@ const move = builtin(
     yield* files.move(isApart ? "/" : source.root, whole(source), whole(target), { replace: overwrite })
     return { from: source.shown, to: target.shown }
   }),
-  Effect.fnUntraced(function*({ from, to }) {
-    const all = yield* withAllBelow(yield* locate(from, "fs.delete", "kept"))
-    const { access } = yield* locate(to, "fs.write", "kept")
+  Effect.fnUntraced(function*({ from, overwrite = false, to }, input) {
+    const source = yield* locate(from, "fs.delete", "kept")
+    const { access, stat } = yield* locate(to, "fs.write", "kept")
+    const isReplaced = overwrite && stat?.kind === "file" && source.stat?.kind === "file"
+    if (stat !== undefined && !isReplaced && (yield* input.mayRead(access.path))) {
+      return yield* alreadyThere(access.path)
+    }
+    const all = yield* withAllBelow(source)
     return [`moves to ${access.path}:`, ...all].join("\n")
   })
 )

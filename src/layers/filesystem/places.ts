@@ -71,6 +71,8 @@ export const placeOf = ({ path }: Pick<PathAccess, "path">) =>
       ? { root: "/", path: path === "/" ? "." : path.slice(1), shown: path }
       : { root: Option.match(project, { onNone: () => cwd, onSome: ({ root }) => root }), path, shown: path })
 
+export const notAFile = (path: string) => refuse(path, "it is a folder", "See what it has with filesystem.list")
+
 /** What was allowed, in the order in which the tool asked for it. */
 export const allowed = Effect.fnUntraced(function*(input: PrimitiveInput, capability: PathCapability) {
   const paths = (input.accesses ?? []).filter((access) => access._tag === "Path")

@@ -7,7 +7,8 @@ import { RunningCalls } from "../../services/call/RunningCalls.ts"
 import type { Access } from "../../services/capability/Access.ts"
 import { loadCall } from "../../services/error/calls.ts"
 import type { KiwiError } from "../../services/error/KiwiError.ts"
-import { EditUnclear } from "../../services/filesystem/fileErrors.ts"
+import { WriteRefused } from "../../services/files/SafeFiles.ts"
+import { EditUnclear, FileAbsent, PathUnusable } from "../../services/filesystem/fileErrors.ts"
 import type { Builtin, BuiltinHandler, BuiltinHandlers, PreviewInput } from "../../services/primitive/Builtins.ts"
 import { Builtins, BuiltinTaken } from "../../services/primitive/Builtins.ts"
 import { Outputs } from "../../services/primitive/Outputs.ts"
@@ -16,6 +17,10 @@ import { BuiltinFailed, RequestRefused } from "../../services/primitive/Primitiv
 import type { PrimitiveError } from "../../services/primitive/PrimitiveErrors.ts"
 import { askBuiltin } from "./builtinAnswer.ts"
 import type { CaptureLimits } from "./captureOutput.ts"
+
+/** Whether the call would fail for the reason that its preview failed for. Others are no reason not to ask. */
+const wouldFail = (cause: KiwiError): cause is EditUnclear | FileAbsent | PathUnusable | WriteRefused =>
+  [EditUnclear, FileAbsent, PathUnusable, WriteRefused].some((one) => cause instanceof one)
 
 export const layerWith = (handlers: ReadonlyMap<string, BuiltinHandler>) =>
   Layer.sync(Builtins, () => Builtins.of({ handlers: new Map(Array.from(handlers, ([name, run]) => [name, { run }])) }))
@@ -102,7 +107,7 @@ export const make = Effect.fnUntraced(function*(limits: Pick<CaptureLimits, "inl
         show === undefined ? Effect.undefined : Effect.map(show(input), (text) => ({ text, contents }))
     ).pipe(
       Effect.catch((cause) =>
-        cause instanceof EditUnclear
+        wouldFail(cause)
           ? Effect.fail(
             new BuiltinFailed({ tool: input.tool, issue: cause.message, hint: cause.remediation, cause })
           )

@@ -5,6 +5,7 @@ import type { Schema } from "effect"
 import { McpSchema } from "effect/ai"
 import * as fs from "node:fs"
 import { join } from "node:path"
+import { requestText } from "../../../src/layers/approval/requestText.ts"
 import * as HumanGateElicit from "../../../src/programs/mcp/HumanGateElicit.ts"
 import { ApprovalStore } from "../../../src/services/approval/ApprovalStore.ts"
 import type { Access } from "../../../src/services/capability/Access.ts"
@@ -120,6 +121,35 @@ describe("the question about a built-in tool shows", () => {
         }))))
   }
 
+  for (
+    const [content, lines] of [
+      ["a line\n".repeat(60), "60 lines"],
+      [`${"line\n".repeat(60)}end`, "61 lines"],
+      ["x".repeat(400), "1 line"],
+      [`${"x".repeat(400)}\n`, "1 line"],
+      ["\n".repeat(400), "400 lines"]
+    ] as const
+  ) {
+    const title = `how many lines a long content has: ${lines}, ${content.length} characters`
+    it.effect(title, () =>
+      Effect.sync(() => {
+        const { brief } = requestText({
+          caller: { surface: "mcp", client: "ada", session: "s1" },
+          about: [],
+          asks: [{
+            access: { _tag: "Path", capability: "fs.write", path: "a" },
+            rule: "r",
+            reason: "x",
+            offer: "allow: fs.write(a)"
+          }],
+          parameters: { content },
+          preview: { text: "creates a", contents: ["content"] },
+          secrets: []
+        })
+        assert.include(brief, ` characters in ${lines}, SHA-256`)
+      }))
+  }
+
   it.effect("that a command names a file with secrets", () =>
     inWorld(changes, (world) =>
       Effect.gen(function*() {
@@ -138,6 +168,61 @@ describe("the question about a built-in tool shows", () => {
           assert.lengthOf(yield* Effect.flatMap(ApprovalStore, ({ list }) => list), 0)
         })))
   }
+
+  const failing: ReadonlyArray<readonly [tool: string, parameters: Schema.JsonObject, tag: string]> = [
+    ["write", { path: "a.txt", content: "x", overwrite: false }, "WriteRefused"],
+    ["write", { path: "./folder/../a.txt", content: "x", overwrite: false }, "WriteRefused"],
+    ["write", { path: "a.txt", content: "AAAA", encoding: "base64", overwrite: false }, "WriteRefused"],
+    ["write", { path: "folder", content: "x" }, "PathUnusable"],
+    ["write", { path: "folder/", content: "x" }, "PathUnusable"],
+    ["write", { path: "folder", content: "x", overwrite: false }, "PathUnusable"],
+    ["write", { path: "new.txt", content: "%%%", encoding: "base64" }, "PathUnusable"],
+    ["edit", { path: "folder", old: "x", new: "y" }, "PathUnusable"],
+    ["edit", { path: "absent.txt", old: "x", new: "y" }, "FileAbsent"],
+    ["move", { from: "a.txt", to: "folder/b.txt" }, "WriteRefused"],
+    ["move", { from: "a.txt", to: "folder" }, "WriteRefused"],
+    ["move", { from: "a.txt", to: "folder", overwrite: true }, "WriteRefused"],
+    ["move", { from: "folder", to: "a.txt", overwrite: true }, "WriteRefused"],
+    ["move", { from: "folder", to: "other" }, "WriteRefused"]
+  ]
+  for (const [tool, parameters, tag] of failing) {
+    it.effect(`nothing of what would fail: ${tool} ${JSON.stringify(parameters)}`, () =>
+      inWorld(changes, (world) =>
+        Effect.gen(function*() {
+          world.put("a.txt", "one")
+          world.put("folder/b.txt", "b")
+          world.put("other/c.txt", "c")
+          assert.strictEqual((yield* world.refused(tool, parameters))._tag, tag)
+          assert.lengthOf(yield* Effect.flatMap(ApprovalStore, ({ list }) => list), 0)
+        })))
+  }
+
+  for (
+    const [tool, parameters] of [
+      ["write", { path: "a.txt", content: "x", overwrite: true }],
+      ["write", { path: "new.txt", content: "x", overwrite: false }],
+      ["move", { from: "a.txt", to: "b.txt", overwrite: true }],
+      ["move", { from: "a.txt", to: "new.txt" }]
+    ] as const
+  ) {
+    it.effect(`what would not fail: ${tool} ${JSON.stringify(parameters)}`, () =>
+      inWorld(changes, (world) =>
+        Effect.gen(function*() {
+          world.put("a.txt", "one")
+          world.put("b.txt", "b")
+          assert.include(yield* previewOf(world, tool, parameters), "  | ")
+        })))
+  }
+
+  it.effect("not whether there is a file that the caller may not read", () => {
+    const denies = (access: Access) => access._tag === "Path" && access.capability === "fs.read" && access.path === "b"
+    return inWorld({ ...changes, denies }, (world) =>
+      Effect.gen(function*() {
+        world.put("a.txt", "one")
+        world.put("b", "hidden")
+        yield* previewOf(world, "write", { path: "b", content: "x", overwrite: false })
+      }))
+  })
 
   it.effect("an edit of a file that the caller may not read, whether or not it would fail", () => {
     const denies = (access: Access) => access._tag === "Path" && access.capability === "fs.read"
