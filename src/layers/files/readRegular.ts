@@ -2,7 +2,7 @@
 // file larger than the memory. Reads only a regular file up to a size limit, and never blocks.
 import { Result } from "effect"
 import * as Fs from "node:fs"
-import { getuid } from "node:process"
+import { getgid, getuid } from "node:process"
 import { errorCode } from "../process/errorCode.ts"
 import { attempt } from "./attempt.ts"
 import { isAbsent, refusalOf, Refused } from "./refused.ts"
@@ -32,15 +32,18 @@ const { O_NOCTTY = 0, O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = Fs.constants
 /** Whether an open file has a path by its descriptor, as on Linux. */
 export const hasDescriptorNames = Fs.existsSync("/proc/self/fd")
 
-const isForeign = (stat: Fs.BigIntStats): boolean => {
-  const uid = getuid?.()
-  return uid !== undefined && (stat.uid !== BigInt(uid) || (stat.mode & 0o002n) !== 0n)
-}
+type Rights = Pick<Fs.Stats | Fs.BigIntStats, "gid" | "mode" | "uid">
 
-/** Whether a user other than this one and root can change what is in a folder. */
-export const isOpenToOthers = ({ mode, uid: owner }: Fs.Stats): boolean => {
+/**
+ * Whether a user other than this one and root can change a file, or what is in a folder. `own`: root's do not count
+ * either. With umask 002 a user's files are writable by the group of their own, which has nobody else in it.
+ */
+export const isOpenToOthers = (stat: Rights, own?: "own"): boolean => {
   const uid = getuid?.()
-  return uid !== undefined && ((owner !== uid && owner !== 0) || (mode & 0o002) !== 0)
+  if (uid === undefined) return false
+  const [owner, group, mode] = [Number(stat.uid), Number(stat.gid), Number(stat.mode)]
+  return (owner !== uid && (own === "own" || owner !== 0)) || (mode & 0o002) !== 0 ||
+    ((mode & 0o020) !== 0 && group !== getgid?.())
 }
 
 /** Whether the path is the real path of the open file. */
@@ -73,7 +76,7 @@ const notAFile = () => new Refused("not-a-file", "it is not a regular file")
 const checkFile = ({ stat }: OpenFile, { maxBytes, own }: Omit<Bounds, "follow">): void => {
   if (!stat.isFile()) throw notAFile()
   if (stat.size > maxBytes) throw new Refused("too-large", `it is larger than ${maxBytes} bytes`)
-  if (own === true && isForeign(stat)) throw new Refused("foreign", "another user owns it or can write it")
+  if (own === true && isOpenToOthers(stat, "own")) throw new Refused("foreign", "another user owns it or can write it")
 }
 
 /** Opens an entry of a folder that was checked already. Throws `Refused` or the system's error. */

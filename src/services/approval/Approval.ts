@@ -163,8 +163,10 @@ export const claim = (
   const replace = (from: Approval, to: Approval) => approvals.map((one) => one === from ? to : one)
   const mine = approvals.filter((one) => one.digest === request.digest && isSameCaller(one.caller, request.caller))
   const isOwn = ({ caller }: Approval): boolean => caller.session === request.caller.session
+  // A call of an embedding program may have been a session of its own.
+  const isOver = (one: Approval): boolean => hasEnded(one) || one.caller.session === one.call
   const usable = mine.filter(isAnswered).filter((one) =>
-    one.state === "approved" && covers(one, request.asks) && (isOwn(one) || hasEnded(one)) && hasRules(one)
+    one.state === "approved" && covers(one, request.asks) && (isOwn(one) || isOver(one)) && hasRules(one)
   )
   const approved = usable.find(isOwn) ?? usable[0]
   if (approved !== undefined) {
@@ -236,7 +238,8 @@ export const denialsOf = (asks: ReadonlyArray<AskedAccess>): ReadonlyArray<strin
  */
 export const answersOf = ({ asks, caller }: Approval, hasEnded: boolean): ReadonlyArray<ApprovalAnswer> => [
   "once",
-  ...(offersOf(asks).length === 0
+  // Rules for a part of it would settle nothing: the rest would be asked again.
+  ...(asks.some(({ offer }) => offer === undefined)
     ? []
     : caller.surface === "cli" || hasEnded
     ? ["always" as const]
@@ -252,7 +255,7 @@ export const whyNot = (answer: ApprovalAnswer, { caller }: Approval, hasEnded: b
   if (answer === "never") return "no rule can name exactly what it asks, so there is nothing to make"
   if (answer === "session" && hasEnded) return "the session that asked has ended, so a rule for it would allow nothing"
   if (answer === "session" && caller.surface === "cli") return "a command is a session of its own"
-  return "no rule can be made of it: it can be allowed only once"
+  return "no rule can be made of all that it asks: it can be allowed only once"
 }
 
 /** Refuses requests that wait, all by one act. */

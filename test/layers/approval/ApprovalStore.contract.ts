@@ -153,6 +153,14 @@ export const contract = (
         }))
     }
 
+    test("once, of a call that was a session of its own, is for the same call later", (store) =>
+      Effect.gen(function*() {
+        const of = (callId: string) => request({ callId, caller: { ...agent, session: callId } })
+        yield* answerIt(store, yield* file(store, of("c1")), "once")
+        assert.strictEqual(yield* tagOf(store.require(of("c2"))), "Approved")
+        assert.strictEqual(yield* tagOf(store.require(of("c3"))), "ApprovalPending")
+      }))
+
     test("a rule that another answer made is not the rule of this one", (store) =>
       Effect.gen(function*() {
         const elsewhere = { ...writes("src/b.ts"), askedBy: ["user 1"] }
@@ -566,13 +574,29 @@ export const contract = (
         )
       }))
 
-    test("what can be allowed one time only gets no rule that allows", (store) =>
+    test("what no rules would settle can be allowed one time only", (store) =>
       Effect.gen(function*() {
         const { offer: _, ...ask } = writes("src/a.ts")
-        const alone = yield* file(store, request({ digest: "9".repeat(64), asks: [ask] }))
-        const { question } = yield* store.propose(alone)
-        assert.deepStrictEqual(question.choices?.map(({ value }) => value), ["once", "no", "never"])
-        assert.strictEqual(yield* tagOf(store.propose(alone, { answers: ["always"] })), "AnswerRefused")
+        const { offer: __, ...opaque } = runs("printf %n HOME")
+        const known = runs("git status -s")
+        const mixed = [[ask], [opaque, known], [known, opaque], [writes("src/b.ts"), ask], [known, opaque, writes("b")]]
+        for (const [at, asks] of mixed.entries()) {
+          const id = yield* file(store, request({ digest: `${at}`.padStart(64, "9"), asks }))
+          const { question } = yield* store.propose(id)
+          assert.deepStrictEqual(question.choices?.map(({ value }) => value), ["once", "no", "never"])
+          for (const answer of ["session", "always"] as const) {
+            assert.strictEqual(yield* tagOf(store.propose(id, { answers: [answer] })), "AnswerRefused")
+          }
+        }
+        const whole = yield* file(store, request({ digest: "8".repeat(64), asks: [known, writes("src/b.ts")] }))
+        const { question } = yield* store.propose(whole)
+        assert.deepStrictEqual(question.choices?.map(({ value }) => value), [
+          "once",
+          "session",
+          "always",
+          "no",
+          "never"
+        ])
       }))
 
     test("at most twenty of one caller wait; another's are not kept out, and ten thousand more leave nothing", (store) =>
