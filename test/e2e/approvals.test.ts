@@ -1,6 +1,6 @@
 // Calls that wait for a person, over the built server and an official client, with answers from another process.
 import { assert, it } from "@effect/vitest"
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach } from "vitest"
 import { connect, makeWorld, until } from "../support/mcp/project.ts"
@@ -96,7 +96,10 @@ describeWith(["python3"], "a call that waits for a person", () => {
     assert.strictEqual(await codeOf(create(third)), "success")
     assert.isTrue(made(here))
     await kill(third)
-    assert.notStrictEqual(await idOf(create(await client(here))), id)
+    const fourth = await client(here)
+    assert.strictEqual(await codeOf(create(fourth)), "WRITE_REFUSED")
+    rmSync(join(here.project, "made.txt"))
+    assert.notStrictEqual(await idOf(create(fourth)), id)
   })
 
   it("runs once, of two servers that use one answer at the same time", async () => {
@@ -105,7 +108,9 @@ describeWith(["python3"], "a call that waits for a person", () => {
     const id = await idOf(create(servers[0]!))
     assert.strictEqual(here.run("approve", id, "--once").status, 0)
     const codes = await Promise.all(servers.map((server) => codeOf(create(server))))
-    assert.deepStrictEqual(codes.toSorted(), ["APPROVAL_PENDING", "success"])
+    assert.lengthOf(codes.filter((code) => code === "success"), 1)
+    // The file may be there already when the other one looks.
+    assert.include(["APPROVAL_PENDING", "WRITE_REFUSED"], codes.find((code) => code !== "success"))
   })
 
   it("expires, is told so once, and is asked anew then", async () => {
