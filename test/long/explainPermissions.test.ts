@@ -87,6 +87,9 @@ const worlds: Readonly<Record<string, AgentWorldOptions & { readonly outcomes: R
 
 const client = "agent"
 
+/** What is told before anybody is asked. */
+const doomed = new Set(["EDIT_UNCLEAR", "FILE_ABSENT", "PATH_UNUSABLE", "WRITE_REFUSED"])
+
 const explainIn = (world: AgentWorld, [tool, parameters]: Call["call"], more: Partial<Caller> = {}) =>
   world.use(
     Effect.result(explainPermissions(tool, parameters, { surface: "mcp", client, session: "none", ...more }))
@@ -115,7 +118,8 @@ describe.each(Object.entries(worlds))("%s", (_, { outcomes, ...options }) => {
         const isLater = Result.isSuccess(explained) && explained.success.outcome === "allow" && found !== "ask" &&
           found !== "deny"
         // It would be asked about, and is not since it could not be done.
-        const isDoomed = code === "EDIT_UNCLEAR" && Result.isSuccess(explained) && explained.success.outcome === "ask"
+        const isDoomed = code !== undefined && doomed.has(code) && Result.isSuccess(explained) &&
+          explained.success.outcome === "ask"
         const said = Result.isFailure(explained)
           ? codeOf(innermost(explained.failure))
           : isLater || isDoomed
