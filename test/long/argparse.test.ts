@@ -2,12 +2,12 @@
 // it got. What cannot be passed is refused when it is signed, with its line.
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, type Schema } from "effect"
-import { explain } from "../../../../src/programs/explain.ts"
-import { ToolProxy } from "../../../../src/services/proxy/ToolProxy.ts"
-import { describeWith } from "../../../support/realParts.ts"
-import { accept, kernelOf, realProject } from "../../../support/realProject.ts"
-import { caller } from "../../proxy/calls.ts"
-import { checkFiles, invalid } from "../parsing.ts"
+import { explain } from "../../src/programs/explain.ts"
+import { ToolProxy } from "../../src/services/proxy/ToolProxy.ts"
+import { checkFiles, invalid } from "../layers/format/parsing.ts"
+import { caller } from "../layers/proxy/calls.ts"
+import { describeWith } from "../support/realParts.ts"
+import { accept, kernelOf, realProject } from "../support/realProject.ts"
 
 const argparse = (body: string, parse = "p.parse_args()", made = "argparse.ArgumentParser()") =>
   `"""A script."""
