@@ -49,8 +49,14 @@ const alwaysPossible = new Set<Action["_tag"]>(["Search", "Load", "Help", "Sign"
 /** "user:config/permissions.yaml:4" */
 export const nameOf = ({ file, id, line }: PlacedRule): string => id === undefined ? `${file}:${line}` : `${file} ${id}`
 
+const digests = new WeakMap<Rule, string>()
+
 /** A rule as answers know it. Its line may change, and another rule may come to stand there. */
-const identityOf = ({ file, rule }: PlacedRule): string => `${file} ${sha256(JSON.stringify(rule.entry))}`
+const identityOf = ({ file, rule }: PlacedRule): string => {
+  const digest = digests.get(rule) ?? sha256(JSON.stringify(rule.entry))
+  digests.set(rule, digest)
+  return `${file} ${digest}`
+}
 
 const shown = ({ rule }: PlacedRule): string => safeLine(showRule(rule), 200)
 
@@ -61,8 +67,12 @@ const strictness = ({ match, rule }: FoundRule): number =>
 const allowsOthers = ({ match, rule }: FoundRule): boolean => rule.outcome === "allow" && match === "perhaps"
 
 /** Of the rules of one file that allow, one is enough. */
-const allowsIn = (file: string) => (one: FoundRule): boolean =>
-  one.file === file && one.rule.outcome === "allow" && one.match === "yes"
+const withoutCovered = (found: ReadonlyArray<FoundRule>): ReadonlyArray<FoundRule> => {
+  const allowing = new Set(
+    found.filter(({ match, rule }) => rule.outcome === "allow" && match === "yes").map(({ file }) => file)
+  )
+  return found.filter((one) => !allowsOthers(one) || !allowing.has(one.file))
+}
 
 /** The strictest rule, or undefined. Of equally strict ones, the first in the first file. */
 const strictest = (found: ReadonlyArray<FoundRule>): FoundRule | undefined => {
@@ -93,7 +103,7 @@ const toolOffer = ({ parameters, when }: Rule, access: ToolAccess, query: RuleQu
 }
 
 /** What a rule says about an access. */
-const verdictOf = (found: FoundRule, access: Access, query: RuleQuery, confined = false): Verdict => {
+const verdictOf = (found: FoundRule, access: Access, query: RuleQuery, confined: boolean): Verdict => {
   const { rule } = found
   const name = nameOf(found)
   const why = rule.reason === undefined ? "" : `: ${safeLine(rule.reason, 300)}`
@@ -226,21 +236,23 @@ const makeJudge = Effect.gen(function*() {
     const never = neverAllowed(action, access, around)
     if (never !== undefined) return never
     const all = foundIn(sources, query, access)
-    const decideOn = (those: ReadonlyArray<FoundRule>): Verdict => {
-      const found = those.filter((one) => !allowsOthers(one) || !those.some(allowsIn(one.file)))
+    const decideOn = (found: ReadonlyArray<FoundRule>): Verdict => {
       const best = strictest(found)
+      if (best === undefined) return shippedDefault(action, access, around)
       // Only a rule that allows takes the place of the default.
       const own = found.some((one) => one.rule.outcome === "allow" && !allowsOthers(one))
         ? undefined
         : shippedDefault(action, access, around)
-      if (best === undefined) return own ?? shippedDefault(action, access, around)
       if (own?._tag === "Deny" && strictness(best) < 3) return own
       return strictness(best) === 2
         ? questionOf(found, own, access, query, around.sandboxed)
         : verdictOf(best, access, query, around.sandboxed)
     }
     return all.some(({ rule }) => rule.parameters !== undefined)
-      ? Effect.map(Effect.forEach(all, (one) => withParameters(one, access)), (fitting) => decideOn(fitting.flat()))
+      ? Effect.map(
+        Effect.forEach(all, (one) => withParameters(one, access)),
+        (fitting) => decideOn(withoutCovered(fitting.flat()))
+      )
       : decideOn(all)
   }
 
@@ -291,7 +303,11 @@ export const make = Effect.gen(function*() {
     accesses.some(({ _tag }) => _tag === "Path")
       ? Effect.map(
         Clock.currentTimeMillis,
-        (now) => sources.map((source) => ({ ...source, rules: followIndex(source.rules, now) }))
+        (now) =>
+          sources.map((source) => {
+            const rules = followIndex(source.rules, now)
+            return rules === source.rules ? source : { ...source, rules }
+          })
       )
       : Effect.succeed(sources)
 

@@ -1,4 +1,4 @@
-// Which questions a person's earlier answers settle.
+// Which questions a person's earlier answers settle. The answers that deny are rules (rememberedDenials.ts).
 import { Result } from "effect"
 import { BoundedMap } from "../../services/cache/BoundedMap.ts"
 import type { Caller } from "../../services/call/Caller.ts"
@@ -8,7 +8,6 @@ import type { RuleQuery } from "../../services/permission/rule/matchRule.ts"
 import { parseRuleLine, type Rule } from "../../services/permission/rule/Rule.ts"
 import { type FoundRule, RuleIndex } from "../../services/permission/rule/RuleIndex.ts"
 import type { RuleContext } from "../../services/permission/rule/ruleSubject.ts"
-import { followLinks } from "./followLinks.ts"
 
 interface Settled {
   /** What still has to be asked. */
@@ -38,15 +37,16 @@ export const makeSettle = (context: RuleContext) => {
   ): Settled => {
     const answersOf = new Map(remembered.map(({ answers, id }) => [id, answers]))
     const isFor = (id: string | undefined, asking: string): boolean => answersOf.get(id ?? "")?.includes(asking) ?? true
-    const rules = remembered.filter((one) => appliesTo(one, caller)).flatMap(({ id, rule: line }) => {
-      const rule = parse(line)
-      return rule === undefined ? [] : [{ rule, file: "remembered", line: 0, id }]
-    })
-    const index = new RuleIndex(followLinks(rules, query.root))
+    const index = new RuleIndex(
+      remembered.filter((one) => appliesTo(one, caller)).flatMap(({ id, rule: line }) => {
+        const rule = parse(line)
+        return rule?.outcome === "allow" ? [{ rule, file: "remembered", line: 0, id }] : []
+      })
+    )
     const open: Array<Ask> = []
     const by: Array<Settled["by"][number]> = []
     for (const ask of asks) {
-      const yes = index.find(query, ask.access).filter(({ rule }) => rule.outcome === "allow")
+      const yes = index.find(query, ask.access)
       const answers = askersOf(ask).map((asking) => yes.find(({ id }) => isFor(id, asking)))
       const [rule] = answers
       if (rule === undefined || answers.includes(undefined)) open.push(ask)
